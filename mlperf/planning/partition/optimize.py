@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -65,7 +65,10 @@ class PartitionJob:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found(Shown):
-    """One configuration: workers a replica, replicas, servers, the plan of each layer, and its times."""
+    """One configuration: workers a replica, replicas, servers, the plan of each layer, and its times.
+
+    ``gap`` is by how much another plan on so many workers might still be better, a fraction; 0: none is.
+    """
 
     n_workers: int
     n_replicas: int
@@ -75,6 +78,7 @@ class Found(Shown):
     sample_s: float
     period_s: float
     epoch_s: float
+    gap: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +90,7 @@ class Optimum(Shown):
     best : Found
         With the fewest workers and servers that reach the least epoch time.
     others : tuple of Found
-        Further (n, A, S), each at its best plan, by epoch time; those that bounds excluded are not among them.
+        Further (n, A, S), each at its best plan to within its gap, by epoch time; those that bounds excluded are not among them.
     programmes : int
         Shortest paths worked out.
     states_kept : int
@@ -203,8 +207,6 @@ def optimise(table: LayerTable, constants: Constants, job: PartitionJob, limits:
 
 def with_cores(constants: Constants, cores: int) -> Constants:
     """The machine with fewer threads."""
-    from dataclasses import replace
-
     return replace(constants, interference=constants.interference[:cores], latency_s=constants.latency_s[:cores])
 
 
@@ -336,9 +338,10 @@ def _solve(search: _Search, n_workers: int, limit: float) -> Path | None:
             low, high = charge, high if bracketed else 4.0 * high
         if bracketed and high - low <= 1e-9 * high:
             break
-    if fitting is not None:
-        search.gap = max(search.gap, fitting.sample_s / bound - 1.0)
-    return fitting
+    if fitting is None:
+        return None
+    search.gap = max(search.gap, fitting.sample_s / bound - 1.0)
+    return replace(fitting, bound_s=bound)
 
 
 def _path(search: _Search, n_workers: int, limit: float, charge_s: float = 0.0) -> Path | None:
@@ -374,5 +377,6 @@ def _record(search: _Search, path: Path, n_workers: int, counts: IntArray) -> No
         # A single replica may leave machines unused; several share them with the servers as they were counted.
         own = used if replicas == 1 else n_workers
         servers = fewest_servers(path.sample_s, n_workers, replicas, period, search)
-        found = Found(own, replicas, servers, path.stripes, path.copies, path.sample_s, period, float(epochs[at]))
+        gap = max(path.sample_s / path.bound_s - 1.0, 0.0)
+        found = Found(own, replicas, servers, path.stripes, path.copies, path.sample_s, period, float(epochs[at]), gap)
         search.found.setdefault((own, replicas, servers), found)

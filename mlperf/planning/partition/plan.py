@@ -72,13 +72,14 @@ class PartitionPlan(Shown):
     tenths_lower_s : mapping of str to float
         Epoch with each constant a tenth lower, the plan kept.
     others : DataFrame
-        The best (n, A, S), the plan's own first.
+        The best (n, A, S), the plan's own first, by ``epoch_s``; another plan of each may be a fraction ``gap`` faster (0: none).
     uniform : DataFrame
         One row: the best plan with the same P in every layer.
     scaling : DataFrame
-        One row a number of machines: epoch, shape, speed-up over one machine, efficiency, machine-hours and cost of an epoch.
+        One row a number of machines: epoch, shape, speed-up over one machine, efficiency, machine-hours and cost of an epoch,
+        and the ``gap`` of the epoch.
     what_ifs : DataFrame
-        One row a what-if: the epoch with this plan and with the best for that hardware.
+        One row a what-if: the epoch with this plan and with the best for that hardware, and the ``gap`` of that.
     epochs : int
         Epochs that the budget completes; -1 without a budget.
     programmes, states_kept, excluded : int
@@ -269,8 +270,10 @@ def period_rows(table: LayerTable, constants: Constants, job: PartitionJob, plan
 def other_rows(optimum: Optimum, top: int) -> pd.DataFrame:
     """The best and the next ones, by epoch time."""
     every = (optimum.best, *optimum.others[: top - 1])
-    rows = [(*(getattr(each, name) for name in SHAPE), each.epoch_s, each.epoch_s / optimum.best.epoch_s) for each in every]
-    return pd.DataFrame(rows, columns=[*SHAPE, "epoch_s", "times_best"])
+    rows = [
+        (*(getattr(each, name) for name in SHAPE), each.epoch_s, each.epoch_s / optimum.best.epoch_s, each.gap) for each in every
+    ]
+    return pd.DataFrame(rows, columns=[*SHAPE, "epoch_s", "times_best", "gap"])
 
 
 def uniform_row(table: LayerTable, constants: Constants, job: PartitionJob, limits: Limits, best_s: float) -> pd.DataFrame:
@@ -305,7 +308,7 @@ def scaling_rows(
     price_per_machine_hour: float | None,
 ) -> pd.DataFrame:
     """The best epoch on each number of machines, NaN where none is possible; speed-up and efficiency over one machine."""
-    columns = ["machines", *SHAPE, "epoch_s", "speedup", "efficiency", "machine_hours"]
+    columns = ["machines", *SHAPE, "epoch_s", "speedup", "efficiency", "machine_hours", "gap"]
     if not machines:
         return pd.DataFrame(columns=columns)
     one = [1] * table.n_layers
@@ -313,14 +316,15 @@ def scaling_rows(
     rows = []
     for count in sorted(set(machines)):
         try:
-            best = optimise(table, constants, job, replace(limits, machines=count)).best
+            optimum = optimise(table, constants, job, replace(limits, machines=count))
         except DataError:
             # So few machines cannot hold the network, or cannot meet the window: the row says so by having no time.
-            rows.append((count, 0, 0, 0, *[float("nan")] * 4))
+            rows.append((count, 0, 0, 0, *[float("nan")] * 5))
             continue
+        best = optimum.best
         speedup = single / best.epoch_s
         used = best.n_workers * best.n_replicas + best.n_servers
         shape = (best.n_workers, best.n_replicas, best.n_servers)
-        rows.append((count, *shape, best.epoch_s, speedup, speedup / count, used * best.epoch_s / 3600.0))
+        rows.append((count, *shape, best.epoch_s, speedup, speedup / count, used * best.epoch_s / 3600.0, optimum.gap))
     frame = pd.DataFrame(rows, columns=columns)
     return frame if price_per_machine_hour is None else frame.assign(cost=frame["machine_hours"] * price_per_machine_hour)

@@ -119,7 +119,8 @@ def what_if_table(
     Returns
     -------
     DataFrame
-        ``what_if, kept_epoch_s, epoch_s, speedup, n_workers, n_replicas, n_servers``.
+        ``what_if, kept_epoch_s, epoch_s, speedup, n_workers, n_replicas, n_servers, gap``: another plan for that hardware may
+        be a fraction ``gap`` faster (0: none is).
 
     Raises
     ------
@@ -132,14 +133,15 @@ def what_if_table(
             known = ", ".join(WHAT_IFS)
             raise UsageError(f"got what-if {name!r}, expected one of {known}", hint=did_you_mean(name, WHAT_IFS))
         changed = WHAT_IFS[name](constants)
-        best = optimise(table, changed, job, limits).best
+        optimum = optimise(table, changed, job, limits)
+        best, bound_s = optimum.best, optimum.best.epoch_s / (1.0 + optimum.gap)
         kept = kept_epoch_s(table, changed, job, plan, threads)
         if kept < best.epoch_s:
             # Where the memory binds, planning anew may miss what the kept plan reaches.
             best = dataclasses.replace(plan, epoch_s=kept)
-        speedup = plan.epoch_s / best.epoch_s
-        rows.append((name, kept, best.epoch_s, speedup, best.n_workers, best.n_replicas, best.n_servers))
-    columns = ["what_if", "kept_epoch_s", "epoch_s", "speedup", "n_workers", "n_replicas", "n_servers"]
+        speedup, gap = plan.epoch_s / best.epoch_s, max(best.epoch_s / bound_s - 1.0, 0.0) if optimum.gap else 0.0
+        rows.append((name, kept, best.epoch_s, speedup, best.n_workers, best.n_replicas, best.n_servers, gap))
+    columns = ["what_if", "kept_epoch_s", "epoch_s", "speedup", "n_workers", "n_replicas", "n_servers", "gap"]
     return pd.DataFrame(rows, columns=columns)
 
 

@@ -36,14 +36,19 @@ def plan_sections(plan: PartitionPlan) -> tuple[Section, ...]:
         Section(title, plan.layers, secondary=SECONDARY),
         Section(f"One period of a replica, {count_text(int(plan.minibatch_size), 'sample')}", plan.period),
         Section("What an epoch is made of: share of each constant, and the epoch with it a tenth lower, the plan kept", weights),
-        Section("Best shapes", plan.others),
+        Section("Best shapes", with_gap(plan.others)),
         Section("Best with the same stripes in every layer", plan.uniform),
     ]
     if len(plan.scaling):
-        sections.append(Section("Scaling", plan.scaling))
+        sections.append(Section("Scaling", with_gap(plan.scaling)))
     if len(plan.what_ifs):
-        sections.append(Section("Other hardware: plan kept, and planned anew", plan.what_ifs))
+        sections.append(Section("Other hardware: plan kept, and planned anew", with_gap(plan.what_ifs)))
     return (*sections, Section("", text="\n".join(notes(plan))))
+
+
+def with_gap(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows with the fraction by which another plan might still be faster; without that column where every row is exact."""
+    return rows if (rows["gap"] > 0.0).any() else rows.drop(columns="gap")
 
 
 def notes(plan: PartitionPlan) -> list[str]:
@@ -56,6 +61,8 @@ def notes(plan: PartitionPlan) -> list[str]:
         f"Under these constants {exact}: {count_text(plan.programmes, 'shortest path')}, "
         f"{count_text(plan.excluded, 'number of workers', 'numbers of workers')} excluded by bounds.",
     ]
+    if any((rows["gap"] > 0.0).any() for rows in (plan.others, plan.scaling, plan.what_ifs)):
+        lines.append("gap: by how much another plan of that row may be faster; rows that differ by less may be in another order.")
     unsure = plan.uncertainty
     if unsure.n_draws:
         lines.append(

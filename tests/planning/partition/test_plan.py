@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from partition_networks import CLUSTER, IMAGENET, MNIST
 
 from mlperf.core.errors import DataError
+from mlperf.features.network.partition import layer_table
+from mlperf.planning.partition.machine import equation_constants
 from mlperf.planning.partition.optimize import Limits, PartitionJob, optimise
 from mlperf.planning.partition.plan import PartitionPlan, held_of, plan_partition
+from mlperf.planning.partition.what_ifs import WHAT_IFS
 from mlperf.specs.constants import read_constants
 from mlperf.specs.network.cnn_toml import read_cnn
 
@@ -82,6 +86,28 @@ def test_the_scaling_curve_is_the_optimum_of_every_size() -> None:
 def test_a_budget_counts_epochs_and_none_counts_none() -> None:
     assert planned(budget_s=125.0).epochs == 10
     assert planned().epochs == -1
+
+
+def test_every_row_says_by_how_much_another_plan_may_be_faster() -> None:
+    """Where the memory binds the search is not exact: a larger number of machines may look slower, but not beyond the gaps."""
+    cnn, machine = read_cnn(HERE / "imagenet100.toml"), read_constants(HERE / "cluster.toml")
+    limits = Limits(20, memory_bytes=40e6)
+    plan = plan_partition(cnn, machine, JOB, limits, scaling=(4, 8, 16, 20), what_ifs=("rdma", "arithmetic"), top=12)
+    assert plan.gap > 0.0
+    for count, gap in zip(plan.scaling["machines"][1:], plan.scaling["gap"][1:], strict=True):
+        assert gap == optimise(layer_table(cnn), equation_constants(machine), JOB, replace(limits, machines=count)).gap
+    assert np.isnan(plan.scaling["gap"].iloc[0])
+    assert plan.others["epoch_s"].is_monotonic_increasing
+    assert 0.0 < plan.others["gap"].max() <= plan.gap
+    free = plan_partition(cnn, machine, JOB, Limits(20), scaling=(16, 20), what_ifs=("rdma", "arithmetic"), top=4)
+    for rows in (free.scaling, free.what_ifs, free.others):
+        assert (rows["gap"] == 0.0).all()
+    # What no plan within the memory can beat: the best without that limit, and with it the bound of every row.
+    limited, unlimited = (each.what_ifs.set_index("what_if")["epoch_s"] for each in (plan, free))
+    assert (limited >= unlimited).all()
+    for name, gap in plan.what_ifs.set_index("what_if")["gap"].items():
+        other = optimise(layer_table(cnn), WHAT_IFS[name](equation_constants(machine)), JOB, limits)
+        assert limited[name] / (1.0 + gap) == pytest.approx(other.best.epoch_s / (1.0 + other.gap))
 
 
 def test_assumed_constants_are_no_measured_domain() -> None:

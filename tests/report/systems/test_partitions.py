@@ -41,6 +41,15 @@ def test_sections_are_those_that_were_asked_for() -> None:
     assert "no other plan is faster" in told
 
 
+def test_the_gap_of_a_row_is_told_where_there_is_one() -> None:
+    plan = planned(scaling=(1, 2))
+    assert not any("gap" in section.frame for section in plan_sections(plan) if section.frame is not None)
+    rows = plan.scaling.assign(gap=[0.0, 0.01])
+    sections = plan_sections(dataclasses.replace(plan, scaling=rows))
+    assert next(each.frame for each in sections if each.title == "Scaling")["gap"].tolist() == [0.0, 0.01]
+    assert "rows that differ by less may be in another order" in sections[-1].text
+
+
 def test_the_figure_is_the_curve_where_there_is_one() -> None:
     pytest.importorskip("matplotlib")
     assert plan_figure(planned(scaling=(1, 2, 4))).axes[0].get_xlabel() == "machines"
