@@ -80,6 +80,20 @@ class EpochTimes:
         inside = np.asarray(prediction.in_domain.get("epoch_s", np.ones(len(epoch_s))), bool)
         return cls(shown, epoch_s, interval, run.n_nodes, run.n_gpus, run.dataset_size, inside)
 
+    def take(self, rows: BoolArray) -> EpochTimes:
+        """Those of some configurations."""
+        level = self.interval.level
+        return EpochTimes(
+            self.configs[rows].reset_index(drop=True),
+            self.epoch_s[rows],
+            Interval(self.interval.lower[rows], self.interval.upper[rows], level),
+            self.n_nodes[rows],
+            self.n_gpus[rows],
+            self.dataset_size[rows],
+            self.in_domain[rows],
+            None if self.draws is None else self.draws[:, rows],
+        )
+
     def draw(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
         """Draws of the epoch, shape (n_draws, n_configs).
 

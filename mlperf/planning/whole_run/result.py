@@ -63,6 +63,9 @@ class WholeRun(Shown):
     n_draws, seed : int
     notes : tuple of str
         What is not in the figures.
+    left_out : DataFrame or None
+        Configurations that were asked about and practically never end, with ``failures_per_try`` (failures on average between two
+        checkpoints, or in one start, of a slow run) and ``reason``; they are in nothing else. None where all end.
     """
 
     configs: pd.DataFrame
@@ -85,6 +88,7 @@ class WholeRun(Shown):
     n_draws: int
     seed: int
     notes: tuple[str, ...] = ()
+    left_out: pd.DataFrame | None = None
 
     @property
     def slurm_lines(self) -> tuple[str, ...]:

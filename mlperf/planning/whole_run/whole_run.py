@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NoReturn
 
 import numpy as np
+import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, UsageError
@@ -76,7 +78,7 @@ def whole_run(
     """Draw whole runs of each configuration.
 
     An error of the predicted epoch is that of every epoch of the run: draws of the epoch are multiplied, not added. Failures come
-    at random on every node alike; time in a queue is not counted.
+    at random on every node alike; time in a queue is not counted. Configurations that would never end are left out and listed.
 
     Parameters
     ----------
@@ -93,7 +95,7 @@ def whole_run(
     Raises
     ------
     DataError
-        The price file does not know the machine, energy has a price but the machine no power, or the run would never end.
+        The price file does not know the machine, energy has a price but the machine no power, or no run would ever end.
     """
     run, options = run or RunSpec(), options or WholeRunOptions()
     rng = np.random.default_rng(options.seed)
@@ -106,7 +108,14 @@ def whole_run(
     work = options.epochs * fed + validation
     mtbf = np.full(len(times.configs), np.inf) if run.node_mtbf_s is None else run.node_mtbf_s / times.n_nodes
     every = checkpoint_interval_s(run, mtbf)
-    _check_ends(work, every, run, mtbf)
+    failures = tried_failures(work, every, run, mtbf)
+    ends = failures <= MOST_FAILURES
+    if not ends.any():
+        refuse_endless(failures)
+    left_out = endless(times.configs, failures)
+    if not ends.all():
+        times, epoch, fed, validation, work = times.take(ends), epoch[:, ends], fed[:, ends], validation[:, ends], work[:, ends]
+        mtbf, every = mtbf[ends], every[ends]
     interval = np.where(np.isfinite(every), every, np.maximum(work, 1e-9))
     found = draw_failures(work, interval, _cost_s(run), run.after_failure_s, run.startup_s, mtbf, rng)
     total = run.startup_s + work + found.checkpoint_s + found.lost_s + found.restart_s
@@ -118,7 +127,7 @@ def whole_run(
         "checkpoints": found.checkpoint_s.mean(axis=0),
         "failures": (found.lost_s + found.restart_s).mean(axis=0),
     }
-    return _result(times, machine, prices, options, total, parts, found, every)
+    return replace(_result(times, machine, prices, options, total, parts, found, every), left_out=left_out)
 
 
 def fed_epoch_s(epoch_s: FloatArray, times: EpochTimes, run: RunSpec) -> FloatArray:
@@ -140,17 +149,30 @@ def _cost_s(run: RunSpec) -> float:
     return 0.0 if run.checkpoint_every_s is None else run.checkpoint_s
 
 
-def _check_ends(work_s: FloatArray, every_s: FloatArray, run: RunSpec, mtbf_s: FloatArray) -> None:
-    """Refuse runs that fail before they get anywhere, again and again."""
+def tried_failures(work_s: FloatArray, every_s: FloatArray, run: RunSpec, mtbf_s: FloatArray) -> FloatArray:
+    """Failures on average between two checkpoints, or in one start, of a slow run of each configuration, shape (n_configs,)."""
     length = np.minimum(np.quantile(work_s, SLOW_RUN, axis=0), every_s) + _cost_s(run)
-    worst = float(np.max(np.maximum(length, max(run.after_failure_s, run.startup_s)) / mtbf_s))
-    if worst > MOST_FAILURES:
-        raise DataError(
-            f"got {worst:.0f} failures on average between two checkpoints (or in one start) of a slow run, "
-            f"expected at most {MOST_FAILURES:g}",
-            place="run, node_mtbf_s",
-            hint='Such a run never ends: save it more often (checkpoint_every_s = "optimal").',
-        )
+    return np.asarray(np.maximum(length, max(run.after_failure_s, run.startup_s)) / mtbf_s)
+
+
+def refuse_endless(failures: FloatArray) -> NoReturn:
+    """Refuse runs of which every one fails before it gets anywhere, again and again."""
+    least, most = float(failures.min()), float(failures.max())
+    got = f"{most:.0f}" if len(failures) == 1 else f"{least:.0f} to {most:.0f}"
+    raise DataError(
+        f"got {got} failures on average between two checkpoints (or in one start) of a slow run, at most {MOST_FAILURES:g} end",
+        place="run, node_mtbf_s",
+        hint='Such a run never ends: save it more often (checkpoint_every_s = "optimal").',
+    )
+
+
+def endless(configs: pd.DataFrame, failures: FloatArray) -> pd.DataFrame | None:
+    """Configurations whose runs practically never end, with the failures between two checkpoints; None where all end."""
+    rows = failures > MOST_FAILURES
+    if not rows.any():
+        return None
+    told = configs[rows].reset_index(drop=True).assign(failures_per_try=failures[rows])
+    return told.assign(reason=f"never ends: more than {MOST_FAILURES:g} failures between two checkpoints or in one start")
 
 
 def _result(

@@ -35,8 +35,10 @@ def whole_run_answer(result: WholeRun) -> Answer:
     row = result.configs.iloc[best]
     named = f"{row['cnn']} on " if "cnn" in row else ""
     where = f"{named}{row['n_nodes']} x {row['n_gpus_per_node']} GPUs of {result.machine}, sub-batch {row['subbatch_size']}"
-    several = len(result.configs) > 1
-    asked = f"{count_text(len(result.configs), 'configuration')}" if several else where
+    left_out = 0 if result.left_out is None else len(result.left_out)
+    several = len(result.configs) + left_out > 1
+    ending = f", {left_out} more would never end" if left_out else ""
+    asked = f"{count_text(len(result.configs), 'configuration')}{ending}" if several else where
     told = [f"{f'fastest is {where}, ' if several else ''}{_epochs_text(result)} in {time_text(result.total, best)}"]
     if result.on_time_probability is not None and result.deadline_s is not None:
         told.append(f"P(<= {plain_time(result.deadline_s)}) = {result.on_time_probability[best]:.2f}")
@@ -67,6 +69,8 @@ def whole_run_sections(result: WholeRun) -> tuple[Section, ...]:
     if len(result.configs) > 1:
         sections.append(Section("Whole runs", result.to_frame().head(MOST_ROWS)))
     sections.append(Section("What the time is spent on (means)", parts_frame(result, best)))
+    if result.left_out is not None:
+        sections.append(Section("Left out", result.left_out.head(MOST_ROWS)))
     sections.append(Section("", text="\n".join(sentences(result, best))))
     if len(result.configs) == 1:
         sections.append(Section("", text=result.slurm_lines[0]))

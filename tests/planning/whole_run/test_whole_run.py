@@ -166,6 +166,22 @@ def test_what_cannot_be_known_is_an_error() -> None:
         WholeRunOptions(probability=1.0)
 
 
+def test_a_configuration_that_never_ends_is_listed_beside_the_others() -> None:
+    """64 nodes fail 64 times as often: 1000 s of work against 20 s between failures; the others are as without it."""
+    run, options = RunSpec(node_mtbf_s=1280.0), WholeRunOptions(deadline_s=1e5)
+    found = whole_run(epochs(n_nodes=(1, 64, 2, 48)), MACHINE, run, options=options)
+    assert found.to_frame()["n_nodes"].tolist() == [1, 2]
+    assert found.left_out is not None
+    assert found.left_out["n_nodes"].tolist() == [64, 48]
+    assert_allclose(found.left_out["failures_per_try"], [50.0, 37.5])
+    assert found.left_out["reason"].str.startswith("never ends: more than 30 failures").all()
+    alone = whole_run(epochs(n_nodes=(1, 2)), MACHINE, run, options=options)
+    assert alone.left_out is None
+    pd.testing.assert_frame_equal(found.to_frame(), alone.to_frame())
+    with pytest.raises(DataError, match="got 38 to 50 failures on average"):
+        whole_run(epochs(n_nodes=(48, 64)), MACHINE, run, options=options)
+
+
 def test_a_few_draws_that_never_end_are_no_fault() -> None:
     options = WholeRunOptions(deadline_s=3000.0, probability=0.5)
     found = whole_run(epochs(log_std=0.7), MACHINE, RunSpec(node_mtbf_s=8000.0 / 4.0), options=options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -44,6 +46,13 @@ def test_the_fastest_of_several_is_told_and_each_has_a_row() -> None:
     assert sections[0].frame is not None
     assert len(sections[0].frame) == 2
     assert not any("#SBATCH" in section.text for section in sections)
+
+
+def test_configurations_that_never_end_are_listed() -> None:
+    left_out = pd.DataFrame({"n_nodes": [64], "failures_per_try": [50.0], "reason": ["never ends"]})
+    found = dataclasses.replace(run_of(1), left_out=left_out)
+    assert whole_run_answer(found).text().startswith("1 configuration, 1 more would never end: fastest is vgg16 on 1 x 4 GPUs")
+    assert next(each.frame for each in whole_run_sections(found) if each.title == "Left out")["n_nodes"].tolist() == [64]
 
 
 def test_parts_that_take_no_time_are_left_out_and_the_others_sum_up() -> None:
