@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from threading import Lock, Timer
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -61,6 +62,8 @@ class Bar(AbstractContextManager["Bar"]):
         )
         self._task: TaskID | None = None
         self._begun_s: float | None = None
+        self._later: Timer | None = None
+        self._lock = Lock()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
@@ -83,18 +86,32 @@ class Bar(AbstractContextManager["Bar"]):
             self._draw()
 
     def _draw(self) -> None:
-        """Show the bar, but not of work that is over in a moment."""
+        """Show the bar, but not of work that is over in a moment: however long its first piece takes, after `PATIENCE_S`."""
         now_s = monotonic()
         self._begun_s = now_s if self._begun_s is None else self._begun_s
-        if now_s - self._begun_s >= PATIENCE_S:
+        left_s = PATIENCE_S - (now_s - self._begun_s)
+        if left_s <= 0.0:
             self._bar.start()
+        elif self._later is None:
+            self._later = Timer(left_s, self._draw_running)
+            self._later.daemon = True
+            self._later.start()
+
+    def _draw_running(self) -> None:
+        """Show the bar if its round is not over."""
+        with self._lock:
+            if self._task is not None:
+                self._bar.start()
 
     def stop(self) -> None:
         """The round is over: its bar vanishes."""
-        if self._task is not None:
-            self._bar.remove_task(self._task)
-        self._task = None
-        self._bar.stop()
+        with self._lock:
+            if self._later is not None:
+                self._later.cancel()
+            if self._task is not None:
+                self._bar.remove_task(self._task)
+            self._task = self._later = None
+            self._bar.stop()
 
 
 def shown_progress(is_wanted: bool) -> AbstractContextManager[Bar | Silent]:

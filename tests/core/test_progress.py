@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -80,6 +81,26 @@ def test_a_bar_names_the_work_and_leaves_nothing_behind(monkeypatch: pytest.Monk
     last = text.rpartition("kernels fitted")[2]
     assert "\x1b[2K" in last, "the line is erased"
     assert "\n" not in last.partition("\x1b[2K")[2]
+
+
+def test_a_bar_is_drawn_before_a_long_first_piece_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not any more where the round was over before its time came."""
+    screen = io.StringIO()
+    monkeypatch.setattr(progress, "PATIENCE_S", 0.5)
+    monkeypatch.setattr("rich.console.Console", lambda **_: Console(file=screen, force_terminal=True, width=80))
+    with progress_shown(Bar()):
+        pieces = tracked(range(2), "equations solved")
+        next(pieces)
+        end_s = time.monotonic() + 20.0
+        while "0/2" not in screen.getvalue() and time.monotonic() < end_s:
+            time.sleep(0.01)
+        assert "0/2" in screen.getvalue()
+        list(pieces)
+    screen.truncate(0)
+    with progress_shown(Bar()):
+        list(tracked(range(2), "over at once"))
+    time.sleep(0.6)
+    assert "over at once" not in screen.getvalue()
 
 
 def test_workers_take_items_from_another_thread() -> None:
