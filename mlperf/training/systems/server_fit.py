@@ -18,13 +18,10 @@ from mlperf.training.systems.server_model import (
     ServerFit,
     ServerModel,
     ServiceFit,
-    group_keys,
     log_speed_gradient,
-    numbers_in,
-    server_counts,
     think_of,
-    worker_counts,
 )
+from mlperf.training.systems.server_rows import group_keys, numbers_in, server_counts, worker_counts
 
 RATES = ("updates_per_s", "steps_per_s", "samples_per_s")
 TIMES = ("step_s", "step_time_s")

@@ -19,6 +19,7 @@ from mlperf.models.storage.store import envelope, model_from_dict, model_to_dict
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.validation.scores import ErrorSummary
 from mlperf.systems.coupling.queues import closed_queue, saturation_workers
+from mlperf.training.systems.server_rows import group_keys, numbers_in, server_counts, worker_counts
 
 KIND = "mlperf-servers"
 STEP = 1e-5
@@ -285,13 +286,27 @@ class ServerModel(Shown):
             )
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a group."""
+        """One row a group, with standard errors where the rows tell think and service time apart (see `std_errors_s`)."""
         frame = records_frame(ServerFit, self.fits).drop(columns=["labels", "covariance"])
         labels = pd.DataFrame([fit.labels for fit in self.fits], columns=list(self.group_columns))
-        errors = [self.sigma * np.sqrt(np.diag(fit.covariance)) for fit in self.fits]
+        errors = [std_errors_s(fit, self.sigma) for fit in self.fits]
         frame.insert(2, "think_std_err_s", [error[0] for error in errors])
         frame.insert(3, "service_std_err_s", [error[1] for error in errors])
         return pd.concat([labels, frame], axis=1)
+
+
+def std_errors_s(fit: ServerFit, sigma: float) -> tuple[float, float]:
+    """Standard errors of Z and S, seconds; NaN where the rows do not tell one.
+
+    Rows without a queue know Z + S alone: derivatives of the speed by the two are equal, and the inverse of their products is
+    rounding. With S = 0, the end of what it can be, every row gives Z to within its own error and S has none; else an error above
+    Z + S, which is a step of one worker, says no more than that.
+    """
+    if fit.service_s == 0.0:
+        return float(sigma * fit.think_s / np.sqrt(fit.n_rows)), np.nan
+    think, service = sigma * np.sqrt(np.diag(fit.covariance))
+    most = fit.think_s + fit.service_s
+    return float(think) if think <= most else np.nan, float(service) if service <= most else np.nan
 
 
 def think_of(one_worker_per_s: FloatArray, service_s: FloatArray) -> FloatArray:
@@ -314,56 +329,6 @@ def log_speed_gradient(think_s: float, service_s: float, workers: Any, servers: 
             ends.append((np.log(speed), think * direction[0] + service * direction[1]))
         columns.append((ends[0][0] - ends[1][0]) / (ends[0][1] - ends[1][1]))
     return np.stack(columns, axis=1)
-
-
-def numbers_in(table: pd.DataFrame, name: str) -> FloatArray:
-    """A column as numbers.
-
-    Raises
-    ------
-    DataError
-        A cell is none; names its row.
-    """
-    values = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=float)
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise DataError(f"got {table[name].iloc[row]!r}, expected a number", place=f"row {row + 1}, column {name}")
-    return np.asarray(values)
-
-
-def worker_counts(table: pd.DataFrame) -> FloatArray:
-    """Workers of every row, from ``n_workers`` or ``n_nodes`` x ``n_gpus_per_node``; DataError where they are neither."""
-    if "n_workers" in table:
-        counts = numbers_in(table, "n_workers")
-    elif {"n_nodes", "n_gpus_per_node"} <= set(table.columns):
-        counts = numbers_in(table, "n_nodes") * numbers_in(table, "n_gpus_per_node")
-    else:
-        raise DataError(f"got columns {', '.join(map(str, table))}, expected n_workers, or n_nodes and n_gpus_per_node")
-    _check_counts(counts, "n_workers")
-    return counts
-
-
-def server_counts(table: pd.DataFrame) -> FloatArray:
-    """Servers of every row; 1 where the table has no column ``n_servers``."""
-    counts = numbers_in(table, "n_servers") if "n_servers" in table else np.ones(len(table))
-    _check_counts(counts, "n_servers")
-    return counts
-
-
-def _check_counts(counts: FloatArray, name: str) -> None:
-    wrong = ~((counts >= 1.0) & (counts == np.floor(counts)) & np.isfinite(counts))
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        raise DataError(f"got {float(counts[row]):g}, expected 1, 2, 3, ...", place=f"row {row + 1}, column {name}")
-
-
-def group_keys(table: pd.DataFrame, columns: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Labels of every row."""
-    missing = [name for name in columns if name not in table]
-    if missing:
-        raise DataError(f"got columns {', '.join(map(str, table))}, expected {missing[0]!r} among them", place="configurations")
-    values = [[str(value) for value in table[name]] for name in columns]
-    return list(zip(*values, strict=True)) if columns else [()] * len(table)
 
 
 def _read_fit(fields: Fields, n_labels: int) -> ServerFit:

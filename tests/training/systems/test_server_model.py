@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import pytest
 from mlperf.core.errors import DataError
 from mlperf.systems.coupling.queues import closed_queue
 from mlperf.training.systems.server_fit import fit_servers
-from mlperf.training.systems.server_model import ServerModel, log_speed_gradient, think_of
+from mlperf.training.systems.server_model import ServerFit, ServerModel, log_speed_gradient, std_errors_s, think_of
 
 pytestmark = pytest.mark.slow
 
@@ -53,6 +54,29 @@ def test_nine_of_ten_new_runs_lie_in_their_ninety_percent_interval() -> None:
         new = measured(seed + 1000)["updates_per_s"].to_numpy()
         inside.append(((found.lower <= new) & (new <= found.upper)).mean())
     assert np.mean(inside) == pytest.approx(0.9, abs=0.05)
+
+
+def test_standard_errors_where_no_queue_is_seen_are_those_of_the_step_alone() -> None:
+    """Speeds in proportion to the workers: one over Z of every row, so Z is known to sigma over the root of the rows."""
+    rng, found = np.random.default_rng(3), []
+    for _ in range(200):
+        speeds = 10.0 * COUNTS * (1.0 + 0.01 * COUNTS) * np.exp(0.01 * rng.standard_normal(8))
+        found.append(fit_servers(pd.DataFrame({"n_workers": COUNTS, "updates_per_s": speeds})).to_frame())
+    rows = pd.concat(found)
+    bound = rows[rows["service_s"] == 0.0]
+    assert len(bound) > 150
+    assert bound["service_std_err_s"].isna().all()
+    # Each row's misfit to proportional growth counts in sigma, but is the same in every repeat.
+    assert 0.8 * bound["think_s"].std() < bound["think_std_err_s"].mean() < 4.0 * bound["think_s"].std()
+    assert (rows["think_std_err_s"].dropna() < rows["think_s"].max() + rows["service_s"].max()).all()
+
+
+def test_a_standard_error_above_a_whole_step_is_none() -> None:
+    covariance = np.array([[1e4, -1e4], [-1e4, 1e4]])
+    fit = ServerFit(("a",), 0.1, 1e-7, covariance, 1e6, 8, 1, 8)
+    assert np.isnan(std_errors_s(fit, 0.01)).all()
+    assert std_errors_s(fit, 1e-4) == pytest.approx((0.01, 0.01))
+    assert std_errors_s(replace(fit, service_s=0.0), 0.02)[0] == pytest.approx(0.02 * 0.1 / np.sqrt(8))
 
 
 def test_domain_is_the_measured_networks_and_counts(model: ServerModel) -> None:
