@@ -143,7 +143,7 @@ def prepare(request: AsgdRequest) -> Study:
 def asked_of(study: Study) -> dict[str, Any]:
     """With which options runs of each setting are made, those of earlier calls included; other options are refused."""
     request = study.request
-    options = {"--epochs": request.epochs, "--updates": request.max_updates}
+    options: dict[str, Any] = {"--epochs": request.epochs, "--updates": request.max_updates}
     if study.samples is None:
         rounds = "" if study.rounds is None else study.rounds.name
         options |= {"--dataset-size": request.dataset_size, "--rounds-from": rounds, "--backend": request.backend}
