@@ -42,12 +42,13 @@ class Comparison(Shown):
     table : DataFrame
         One row a comparison: keys, ``quantity`` (a column name with its unit), ``measured``, ``predicted``, ``explained``
         (by the linear model whose terms AIC chose), ``lower``,
-        ``upper`` (95 % prediction interval), ``relative_error``, ``inside`` (the interval holds the measurement),
+        ``upper`` (95 % prediction interval), ``relative_error``, ``inside`` (the interval holds the measurement; None where there
+        is no interval),
         ``in_domain``, ``in_training``.
     errors : mapping of str to ErrorSummary
         By quantity.
     coverage : mapping of str to float
-        Share of measurements inside their interval, by quantity.
+        Share of measurements inside their interval, of those that have one, by quantity; NaN where none has.
     measured_on : MeasuredOn or None
         Where the model's times come from; None where its file does not tell.
     other_machine : tuple of str
@@ -179,7 +180,7 @@ def comparison(table: pd.DataFrame) -> Comparison:
     errors, coverage = {}, {}
     for quantity, rows in table.groupby("quantity", sort=False):
         errors[str(quantity)] = relative_errors(rows["predicted"], rows["measured"])
-        coverage[str(quantity)] = float(rows["inside"].mean())
+        coverage[str(quantity)] = float(rows["inside"].dropna().astype(float).mean())
     return Comparison(table, errors, coverage)
 
 
@@ -193,7 +194,8 @@ def machine_of_runs(campaign: Campaign) -> MachineSpec:
     """
     runs = campaign.table("runs")
     is_waited = "network" in campaign.told("protocol", "asgd", "waits")
-    waited = campaign.told("protocol", "asgd", "network") if is_waited else {}
+    # Where runs in which everything was real came last, the record still tells of the network that those before waited for.
+    waited = campaign.told("protocol", "asgd", "network" if is_waited else "network_waited")
     return MachineSpec(
         campaign.name,
         max_nodes=int(runs["n_nodes"].max()),
@@ -265,9 +267,10 @@ def beside(
     table = keys.assign(
         quantity=measured[0], measured=measured[1], **predicted, lower=interval.lower, upper=interval.upper, **flags
     )
+    known, inside = table["lower"].notna(), (table["lower"] <= table["measured"]) & (table["measured"] <= table["upper"])
     return table.assign(
         relative_error=table["predicted"] / table["measured"] - 1.0,
-        inside=(table["lower"] <= table["measured"]) & (table["measured"] <= table["upper"]),
+        inside=inside if known.all() else inside.astype(object).where(known, None),
     )
 
 

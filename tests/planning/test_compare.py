@@ -6,11 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import mlperf
 from mlperf.core.errors import DataError, UsageError
-from mlperf.planning.compare import machine_of_runs
+from mlperf.models.uncertainty.intervals import Interval
+from mlperf.planning.compare import beside, comparison, machine_of_runs
+from mlperf.report.pages.answers import comparison_answer
 from mlperf.specs import JobSpec, load_machine
 
 
@@ -59,6 +63,26 @@ def test_the_machine_of_runs_has_the_network_they_waited_for() -> None:
     assert (slow.bandwidth_bytes_per_s, slow.latency_s) == (1e9, 2e-5)
     assert (slow.max_nodes, real.max_nodes) == (4, 2)
     assert (real.bandwidth_bytes_per_s, real.latency_s) == (None, None)
+
+
+def test_real_runs_that_came_last_leave_the_network_that_others_waited_for() -> None:
+    slow = mlperf.read_campaign("asgd-slow-network")
+    own = {"waits": {}, "network": {}, "network_waited": {"latency_s": 2e-5, "bytes_per_s": 1e9}}
+    later = replace(slow, host={**slow.host, "protocol": {"asgd": own}})
+    assert machine_of_runs(later).bandwidth_bytes_per_s == 1e9
+
+
+def test_measurements_without_an_interval_are_neither_inside_nor_outside() -> None:
+    keys, nan = pd.DataFrame({"cnn": ["a", "b"]}), np.array([np.nan, np.nan])
+    measured, flags = ("step_s", np.array([1.0, 2.0])), np.array([True, True])
+    none = beside(keys, measured, {"predicted": np.ones(2)}, Interval(nan, nan, 0.95), in_domain=flags, in_training=flags)
+    some = Interval(np.array([np.nan, 1.5]), np.array([np.nan, 2.5]), 0.95)
+    one = beside(keys, measured, {"predicted": np.ones(2)}, some, in_domain=flags, in_training=flags)
+    assert none["inside"].tolist() == [None, None]
+    assert one["inside"].tolist() == [None, True]
+    assert np.isnan(comparison(none).coverage["step_s"])
+    assert comparison(one).coverage["step_s"] == 1.0
+    assert "no interval is known" in comparison_answer(comparison(none)).text()
 
 
 @pytest.mark.slow

@@ -182,14 +182,19 @@ def comparison_answer(result: Comparison) -> Answer:
     inside = {name: share_text(int(each.sum()), len(each)) for name, each in rows}
     is_one = len(set(inside.values())) == 1
     told = [
-        f"{MEASURED.get(name, name)} are missed by {percent_text(errors.mape)} on average, the 95 % interval holds "
-        f"{percent_text(result.coverage[name])}{'' if is_one else f', {inside[name]} inside the measured domain'}"
+        f"{MEASURED.get(name, name)} are missed by {percent_text(errors.mape)} on average, {held_text(result.coverage[name])}"
+        f"{'' if is_one else f', {inside[name]} inside the measured domain'}"
         for name, errors in result.errors.items()
     ]
     if is_one:
         told.append(f"{next(iter(inside.values()))} inside the measured domain")
     times = TimesFrom.of(result.measured_on, "the machine that was measured", result.other_machine)
     return Answer(f"{n_rows:,} measurements", ", ".join(told), times)
+
+
+def held_text(share: float) -> str:
+    """What the intervals hold; that there are none where too little was measured to tell one."""
+    return "no interval is known" if share != share else f"the 95 % interval holds {percent_text(share)}"
 
 
 def rows_comparison_answer(result: TableComparison) -> Answer:
