@@ -17,7 +17,7 @@ from mlperf.planning.calibration.observed_rows import SIZES, ObservedRows, measu
 from mlperf.planning.component_times import ASSUMED, Draws
 from mlperf.planning.inputs import ConfigurationInputs, configuration_inputs, machine_of, networks, of_job
 from mlperf.planning.limits import check_limits
-from mlperf.planning.systems.configurations import LINKS, LOCAL_LINKS, network_settings, run_of
+from mlperf.planning.systems.configurations import LINKS, LOCAL_LINKS, network_settings, of_networks, run_of
 from mlperf.planning.systems.predict import SystemOptions, on_rows, output_intervals, predict_system, refuse_impossible, solved
 from mlperf.planning.systems.prediction import SystemPrediction
 from mlperf.planning.systems.times import SystemTimes, draw_system_times, system_times
@@ -71,11 +71,12 @@ def predict_system_observed(
     """
     found = system_of(system)
     nets, where = networks(cnn), machine_of(machine)
-    known = {setting.name: setting.default for setting in found.settings} | network_settings(found, nets) | dict(settings or {})
+    known = {setting.name: setting.default for setting in found.settings} | network_settings(found) | dict(settings or {})
     asked = {name: options.get(name) for name in SIZES} | known
     components = [component.name for component in found.components if component.kind != "coupling"]
     columns = {f"{name}_s": name for name in components} | {name: name for name in found.outputs}
     rows = read_observed(observed, nets, where, job, columns, asked)
+    rows = replace(rows, configs=of_networks(rows.configs, rows.cnns))
     check_limits(where, rows.cnns, rows.configs, memory=not isinstance(found, Refusing))
     passed: dict[str, Any] = {name: options[name] for name in PASSED if name in options}
     options_of = SystemOptions(**of_job(job, passed))

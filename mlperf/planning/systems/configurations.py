@@ -21,6 +21,7 @@ from mlperf.specs.optimizers import optimizer
 from mlperf.systems.base.system import RUN_COLUMNS, System
 
 LINKS = ("latency_s", "bandwidth_bytes_per_s")
+LAYERS = "n_layers"
 LOCAL_LINKS = {name: f"local_{name}" for name in LINKS}
 
 Settings = Mapping[str, float | Sequence[float]]
@@ -107,12 +108,18 @@ def mean_output_size(cnn: CnnSpec) -> float:
     return float(np.mean([cnn.shapes[name].size for name in names])) if len(names) else 0.0
 
 
-def network_settings(system: System, cnns: Sequence[CnnSpec]) -> dict[str, Sequence[float]]:
-    """Settings that a network answers by itself, where there is one: its layers with parameters."""
-    names = {setting.name for setting in system.settings}
-    if "n_layers" not in names or len(cnns) != 1:
-        return {}
-    return {"n_layers": [float((cnns[0].layer_table()["n_params"] > 0).sum())]}
+def network_settings(system: System) -> dict[str, float]:
+    """Settings that a network answers by itself, each NaN until `of_networks` fills it in: its layers with parameters."""
+    return {setting.name: np.nan for setting in system.settings if setting.name == LAYERS}
+
+
+def of_networks(configs: pd.DataFrame, cnns: Sequence[CnnSpec]) -> pd.DataFrame:
+    """Configurations with what each row's own network answers where nobody gave a number."""
+    if LAYERS not in configs:
+        return configs
+    layers = np.array([float((cnn.layer_table()["n_params"] > 0).sum()) for cnn in cnns])
+    given = configs[LAYERS].to_numpy(float)
+    return configs.assign(**{LAYERS: np.where(np.isnan(given), layers[configs["cnn"].to_numpy(int)], given)})
 
 
 def check_settings(settings: object) -> None:

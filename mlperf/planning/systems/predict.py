@@ -25,7 +25,7 @@ from mlperf.planning.inputs import (
 )
 from mlperf.planning.limits import check_limits
 from mlperf.planning.options import N_DRAWS, check_factors, check_level, check_method
-from mlperf.planning.systems.configurations import Settings, check_settings, network_settings, run_of, with_settings
+from mlperf.planning.systems.configurations import Settings, check_settings, network_settings, of_networks, run_of, with_settings
 from mlperf.planning.systems.prediction import SystemPrediction
 from mlperf.planning.systems.times import NOT_MEASURED, SystemTimes, draw_system_times, system_times
 from mlperf.specs.job import JobSpec
@@ -119,7 +119,7 @@ def predict_system(
     check_settings(settings)
     cnns, machine = networks(cnn), machine_of(machine)
     configs = asked_configurations(cnns, machine, job, (n_nodes, n_gpus_per_node, subbatch_size))
-    configs = with_settings(configs, found, {**network_settings(found, cnns), **(settings or {})})
+    configs = of_networks(with_settings(configs, found, {**network_settings(found), **(settings or {})}), cnns)
     check_limits(machine, cnns, configs, memory=not isinstance(found, Refusing))
     asked = SystemOptions(**of_job(job, options))
     return replace(predict_system_configurations(model, found, cnns, machine, configs, asked), settings=tuple(settings or {}))

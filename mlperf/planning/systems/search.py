@@ -22,7 +22,7 @@ from mlperf.planning.search.one_machine import LEVEL, N_CANDIDATES, NEAREST_MISS
 from mlperf.planning.search.one_machine import N_DRAWS as N_RANKING_DRAWS
 from mlperf.planning.search.search import Sizes, search_configs, window_of
 from mlperf.planning.search.search_grid import pareto_front
-from mlperf.planning.systems.configurations import Settings, check_settings, network_settings, run_of, with_settings
+from mlperf.planning.systems.configurations import Settings, check_settings, network_settings, of_networks, run_of, with_settings
 from mlperf.planning.systems.grid import SearchAsked, solved_grid
 from mlperf.planning.systems.predict import SystemOptions, refuse_outside, solved
 from mlperf.planning.systems.times import NOT_MEASURED, SystemTimes, draw_system_times, system_times
@@ -154,7 +154,7 @@ def search_system(
     sizes = Sizes(n_nodes, n_gpus_per_node, subbatch_size)
     # A system that refuses what does not fit knows more of its memory than that every device holds all.
     configs = search_configs(cnn, machine, job, sizes, ignore_memory=ignore_memory or isinstance(found, Refusing))
-    configs = with_settings(configs, found, {**network_settings(found, [cnn]), **(settings or {})})
+    configs = of_networks(with_settings(configs, found, {**network_settings(found), **(settings or {})}), [cnn])
     return search_configurations(model, found, cnn, machine, configs, asked)
 
 

@@ -9,10 +9,11 @@ import pytest
 
 from mlperf.core.errors import UsageError
 from mlperf.planning.inputs import configuration_inputs, configurations
-from mlperf.planning.systems.configurations import run_of, with_settings
+from mlperf.planning.systems.configurations import network_settings, of_networks, run_of, with_settings
 from mlperf.specs import load_cnn, load_machine
 from mlperf.specs.kernels.memory import training_memory
 from mlperf.systems.base.system import Setting
+from mlperf.systems.registry import find_system
 from mlperf.systems.sprint.system import SprintSystem
 
 SYSTEM = SprintSystem(settings=(Setting("pace", 1.0, "how fast", 0.0), Setting("depth", 2.0, "how deep", 1.0)))
@@ -23,6 +24,19 @@ def test_all_combinations_are_asked_about() -> None:
     found = with_settings(configs, SYSTEM, {"depth": [1, 3, 5]})
     rows = found[["n_nodes", "subbatch_size", "pace", "depth"]].to_records(index=False).tolist()
     assert rows == list(product([1, 2], [4, 8], [1.0], [1.0, 3.0, 5.0]))
+
+
+def test_layers_are_those_of_each_rows_own_network() -> None:
+    """Also where several networks are asked about at once; a number that was given stays."""
+    cnns = [load_cnn("alexnet"), load_cnn("vgg16")]
+    sharded = find_system("fully-sharded")
+    asked = configurations([0, 1], 1, 4, 8, 1000)
+    found = of_networks(with_settings(asked, sharded, network_settings(sharded)), cnns)
+    assert found["n_layers"].tolist() == [8.0, 16.0]
+    given = of_networks(with_settings(asked, sharded, {**network_settings(sharded), "n_layers": [2, 4]}), cnns)
+    assert given["n_layers"].tolist() == [2.0, 4.0, 2.0, 4.0]
+    plain = with_settings(asked, SYSTEM, network_settings(SYSTEM))
+    assert of_networks(plain, cnns) is plain
 
 
 def test_a_setting_of_another_system_is_refused() -> None:

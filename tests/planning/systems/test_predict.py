@@ -115,6 +115,16 @@ def test_a_measured_exchange_takes_the_place_of_the_assumed_one(small_model: Any
         mlperf.predict_system(small_model, "sprint", *asked[1:], exchange=exchange)
 
 
+def test_a_network_is_predicted_alike_alone_and_beside_others(small_model: Any) -> None:
+    machine, job = load_machine("dgx-h100"), JobSpec(dataset_size=100_000)
+    sizes = {"n_nodes": 2, "n_gpus_per_node": 8, "subbatch_size": 4}
+    together = mlperf.predict_system(small_model, "fully-sharded", ["alexnet", "vgg16"], machine, job, **sizes)
+    for row, name in enumerate(together.cnn):
+        alone = mlperf.predict_system(small_model, "fully-sharded", name, machine, job, **sizes)
+        assert together.outputs["step_s"][row] == pytest.approx(alone.outputs["step_s"][0], rel=1e-12)
+        assert together.configs["n_layers"].iloc[row] == alone.configs["n_layers"].iloc[0] > 1.0
+
+
 def test_what_nobody_knows_is_refused(small_model: Any, own_system: str) -> None:
     with pytest.raises(UsageError, match="local_step'") as caught:
         mlperf.predict_system(small_model, own_system, "alexnet", "cpu-cluster", JOB, settings={"local_step": 2})
