@@ -78,7 +78,8 @@ class StaleSynchronousSystem:
             "step_s": step,
             "straggler_s": own - alone,
             "server_wait_s": step - own,
-            "largest_staleness": bound,
+            # A worker alone is never ahead of another.
+            "largest_staleness": np.where(loads.n_workers > 1.0, bound, 0.0),
             "server_utilisation": np.minimum(loads.n_workers * loads.service_s / step, 1.0),
         }
         flags = {

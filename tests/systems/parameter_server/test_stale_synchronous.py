@@ -55,6 +55,13 @@ def test_without_variation_and_service_all_is_one_step() -> None:
     assert found["largest_staleness"].tolist() == [0.0, 1.0, 9.0]
 
 
+def test_a_worker_alone_is_ahead_of_none() -> None:
+    run = {**RUN, "n_nodes": np.array([1, 1, 2]), "staleness_bound": np.array([0, 5, 5])}
+    found = SYSTEM.solve({"compute": 1.0, "compute_std": 0.3, "apply": 0.1}, run).outputs
+    assert found["largest_staleness"].tolist() == [0.0, 0.0, 5.0]
+    assert found["step_s"][0] == found["step_s"][1] == pytest.approx(1.1)
+
+
 def test_stragglers_are_the_closed_form_where_the_server_is_quick() -> None:
     found = SYSTEM.solve({"compute": 2.0, "compute_std": 0.6}, {**RUN, "n_nodes": 16, "staleness_bound": np.array([0, 1, 3, 10])})
     assert found.outputs["step_s"] == pytest.approx(2 * stale_factor(16, np.array([0, 1, 3, 10]), 0.3))
