@@ -33,7 +33,10 @@ def fitted_sections(result: FittedRows) -> tuple[Section, ...]:
     constant = [name for name in table if len(table) > 1 and name in result.rows and table[name].nunique(dropna=False) == 1]
     shown = Section(result.system, table.drop(columns=constant).head(MOST_ROWS), secondary=("reason",))
     more = [f"{len(table) - MOST_ROWS:,} further rows: -o FILE writes all of them as CSV."] if len(table) > MOST_ROWS else []
-    told = [*more, f"low and high: {100 * result.interval.level:g} % interval of a single run."]
+    if np.isnan(result.interval.lower).all():
+        told = [*more, "No low and high: too few rows were measured to leave some out and tell an interval."]
+    else:
+        told = [*more, f"low and high: {100 * result.interval.level:g} % interval of a single run."]
     outside = int((~result.in_domain).sum())
     if more and outside:
         told.append(f"{outside:,} of {len(table):,} rows lie outside the measured domain.")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from mlperf.models.uncertainty.intervals import Interval
 from mlperf.planning.systems.fitted import FittedRows, predict_fitted
 from mlperf.report.figures.figures import save_figure
-from mlperf.report.systems.fitted import devices_of, fitted_figure, lines_of, parts_of, rates_of
+from mlperf.report.systems.fitted import devices_of, fitted_figure, fitted_sections, lines_of, parts_of, rates_of
 from mlperf.specs.network.cnn_toml import read_cnn
 from mlperf.systems.coupling.queues import closed_queue
 from mlperf.training.systems.constants_model import train_constants
@@ -47,6 +49,14 @@ def test_a_line_holds_rows_that_differ_in_devices_alone(model: SystemFit) -> Non
     assert parts.get_title(loc="left") == "parts of a step, subbatch size 64"
     tops = [bar.get_y() + bar.get_height() for bar in parts.containers[-1]]
     assert tops == pytest.approx(1e3 * result.predicted[[3, 1, 5]])
+
+
+def test_an_interval_that_nobody_knows_is_not_explained_as_one(model: SystemFit) -> None:
+    known = asked(model, (4, 16), (32,))
+    assert "95 % interval of a single run" in fitted_sections(known)[-1].text
+    nan = np.full(2, np.nan)
+    unknown = replace(known, interval=Interval(nan, nan, 0.95))
+    assert fitted_sections(unknown)[-1].text.startswith("No low and high: too few rows")
 
 
 def test_bounds_of_a_rate_are_those_of_the_step(model: SystemFit) -> None:
