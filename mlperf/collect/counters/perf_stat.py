@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -51,6 +52,8 @@ ALL_OF_THE_TIME = 100.5
 NO_TURN = "not counted"
 ALWAYS_ZERO = ("context-switches:u", "cpu-migrations:u")
 SCALES = {"perf_task_clock_s": MILLISECOND_S}
+_EVENT = re.compile(r"(?:[\w.-]+/)?(?P<name>[^/:]+)(?:[:/].*)?")
+"""``instructions:u``, and of processors with several kinds of cores ``cpu_core/instructions:u/`` or ``cpu_core/instructions/u``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +72,32 @@ def command_line(command: Sequence[str], names: Sequence[str], output: Path) -> 
 
 
 def read_output(text: str, names: Sequence[str]) -> dict[str, Line]:
-    """Lines of ``perf stat -x``, by column."""
-    lines = [line.split(";") for line in text.splitlines() if line.count(";") >= 4]
-    # Where the kernel's part is not permitted the tool adds :u by itself: what happens in the kernel would always be zero.
-    by_event = {fields[2].removesuffix(":u"): fields for fields in lines if fields[2] not in ALWAYS_ZERO}
+    """Lines of ``perf stat -x``, by column; those of several kinds of cores as one."""
+    by_event: dict[str, list[list[str]]] = {}
+    for fields in (line.split(";") for line in text.splitlines() if line.count(";") >= 4):
+        found = _EVENT.fullmatch(fields[2])
+        # Where the kernel's part is not permitted the tool adds :u by itself: what happens in the kernel would always be zero.
+        if found is not None and fields[2] not in ALWAYS_ZERO:
+            by_event.setdefault(found["name"], []).append(fields)
     wanted = {name: NAMES[name].removesuffix(":u") for name in names}
-    return {name: counted(by_event[event], SCALES.get(name, 1.0)) for name, event in wanted.items() if event in by_event}
+    return {
+        name: of_all_cores([counted(fields, SCALES.get(name, 1.0)) for fields in by_event[event]])
+        for name, event in wanted.items()
+        if event in by_event
+    }
+
+
+def of_all_cores(lines: Sequence[Line]) -> Line:
+    """One event's lines, one a kind of cores, as one.
+
+    A program is on one kind at a time, and the tool scales each line up to the whole time: 2 % of it on slow cores would be told as
+    if they had done all. What was counted is value x share; the rest of the time is scaled as for one kind.
+    """
+    told = [line for line in lines if line.value is not None]
+    share = sum(line.running_share for line in told)
+    if len(told) < 2 or share <= 0.0:
+        return told[0] if told else lines[0]
+    return Line(sum(float(line.value or 0.0) * line.running_share for line in told) / share, min(share, 1.0), "")
 
 
 def counted(fields: Sequence[str], scale: float) -> Line:

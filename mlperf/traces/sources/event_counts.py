@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import time
 
-from mlperf.traces.readers.system.event_counts import FIELDS, read_event_counts, span_line
+from mlperf.traces.readers.system.event_counts import FIELDS, plain_event, read_event_counts, span_line
 from mlperf.traces.sources.bases import OneProgram
 from mlperf.traces.sources.child import Child
 from mlperf.traces.sources.source import ABSENT, DEGRADED, OK, Probe, filled
@@ -83,5 +83,5 @@ def _there() -> list[str]:
         check=False,
     )
     counted = [line.split(",") for line in tried.stderr.splitlines()]
-    names = {cells[2].split(":")[0] for cells in counted if len(cells) > 2 and not cells[0].startswith("<")}
+    names = {plain_event(cells[2]) for cells in counted if len(cells) > 2 and not cells[0].startswith("<")}
     return [each for each in asked if each in names]

@@ -50,3 +50,26 @@ def test_negative_counts_and_shares_of_no_time_are_refused(old: str, new: str) -
 
 def test_a_number_that_is_none_counts_as_not_counted() -> None:
     assert perf_counters(PERF.replace("1234567;", "nan;", 1), ("perf_instructions",)).values == {}
+
+
+HYBRID = """\
+6720143357;;cpu_atom/{event};16548968;2.00;;
+20875198260;;cpu_core/{event};622042486;97.00;;
+"""
+"""A run on two kinds of cores as the tool printed it; the same work on one kind took 20.5 to 23.3 thousand million."""
+
+
+@pytest.mark.parametrize("event", ["instructions/", "instructions:u/", "instructions/u"])
+def test_two_kinds_of_cores_are_one_event_of_what_each_counted(event: str) -> None:
+    found = perf_counters(HYBRID.format(event=event), ("perf_instructions", "perf_cycles"))
+    assert found.values["perf_instructions"] == pytest.approx((6720143357 * 0.02 + 20875198260 * 0.97) / 0.99)
+    assert 20.5e9 < found.values["perf_instructions"] < 23.3e9
+    assert found.values["perf_running_share"] == pytest.approx(0.99)
+    assert found.scaled == ["perf_instructions"]
+    assert "perf_cycles" not in found.values
+
+
+def test_a_kind_of_cores_without_a_turn_adds_nothing() -> None:
+    text = "<not counted>;;cpu_atom/cycles/u;0;0.00;;\n162541;;cpu_core/cycles/u;641704207;100.00;;\n"
+    assert perf_counters(text, ("perf_cycles",)).values == {"perf_cycles": 162541.0, "perf_running_share": 1.0}
+    assert read_output(text.replace("162541", "<not supported>"), ("perf_cycles",))["perf_cycles"].words == "not counted"

@@ -17,7 +17,8 @@ pathlib.Path({said!r}).open("a").write(" ".join(words) + chr(10))
 if words[0] == "stat":
     for event in words[words.index("-e") + 1].split(","):
         there = event.split(":")[0] in {there!r}
-        print(("12," if there else "<not supported>,") + "," + event + ",1,100.00,,", file=sys.stderr)
+        for kind in {kinds!r}:
+            print(("12," if there else "<not supported>,") + "," + kind.format(event) + ",1,100.00,,", file=sys.stderr)
 elif words[0] == "script":
     now = time.monotonic_ns()
     print(f"  7/7  {{now // 10**9}}.{{now % 10**9 // 1000:06d}}:   64 page_faults: ")
@@ -31,11 +32,11 @@ ALL = ("instructions", "cache-misses", "branch-misses", "page-faults")
 
 @pytest.fixture
 def make_perf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def make(*there: str) -> Path:
+    def make(*there: str, kinds: tuple[str, ...] = ("{}",)) -> Path:
         folder = tmp_path / "bin"
         folder.mkdir(exist_ok=True)
         said = tmp_path / "said.txt"
-        (folder / "perf").write_text(PERF.format(python=sys.executable, said=str(said), there=there))
+        (folder / "perf").write_text(PERF.format(python=sys.executable, said=str(said), there=there, kinds=kinds))
         (folder / "perf").chmod(0o755)
         monkeypatch.setenv("PATH", str(folder))
         return said
@@ -71,6 +72,11 @@ def test_it_is_probed(make_perf, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert EventCounts().probe().status == ABSENT
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
     assert EventCounts().probe().status == ABSENT
+
+
+def test_events_of_two_kinds_of_cores_are_there(make_perf) -> None:
+    make_perf(*ALL, kinds=("cpu_atom/{}/", "cpu_core/{}/"))
+    assert EventCounts().probe().status == OK
 
 
 def test_nothing_recorded_is_nothing_read(tmp_path: Path) -> None:

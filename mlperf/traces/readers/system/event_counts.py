@@ -19,8 +19,15 @@ LARGEST = 2**53
 LATEST = 10**18
 _SPAN = re.compile(r"# counted from (?P<begin>\d{1,18}) to (?P<end>\d{1,18}):(?P<events>(?: [\w-]+)*)")
 _LINE = re.compile(
-    r"\s*\d{1,10}/\d{1,10}\s+(?P<s>\d{1,9})\.(?P<fraction>\d{6,9}):\s+(?P<period>\d{1,16})\s+(?P<event>[\w-]+)(?:[/:].*)?"
+    r"\s*\d{1,10}/\d{1,10}\s+(?P<s>\d{1,9})\.(?P<fraction>\d{6,9}):\s+(?P<period>\d{1,16})\s+(?P<event>[\w-]+(?:[/:].*)?)"
 )
+_EVENT = re.compile(r"(?:(?:cpu(?:_\w+)?|arm\w+)/)?(?P<name>[\w-]+).*")
+
+
+def plain_event(text: str) -> str:
+    """The event's own name: ``cache-misses`` of ``cpu_atom/cache-misses/u``, as processors with several kinds of cores call it."""
+    found = _EVENT.fullmatch(text)
+    return found["name"] if found else text
 
 
 def series_name(event: str) -> str:
@@ -64,7 +71,7 @@ def read_event_counts(path: Path) -> CounterTable:
         if head is None or int(head["period"]) > LARGEST:
             hint = f"perf script -F {FIELDS}"
             raise DataError(f"got {line[:60]!r}, expected a sample of an event", place=f"{path}, line {number}", hint=hint)
-        times, periods = found.setdefault(series_name(head["event"]), ([], []))
+        times, periods = found.setdefault(series_name(plain_event(head["event"])), ([], []))
         times.append(int(head["s"]) * 1_000_000_000 + int(head["fraction"].ljust(9, "0")))
         periods.append(int(head["period"]))
     readings = []

@@ -14,14 +14,16 @@ from mlperf.core.errors import DataError
 from mlperf.traces.events.kinds import UNSET, Flag, Kind
 from mlperf.traces.events.table import EventTable, Strings, event_table
 from mlperf.traces.readers.content import read_content
+from mlperf.traces.readers.system.event_counts import plain_event
 
 FIELDS = "comm,pid,tid,cpu,time,period,event,ip,sym,symoff,dso"
 """What ``perf script -F`` is asked for."""
 CLOCKS = ("cpu-clock", "task-clock")
 """Events whose period is time in nanoseconds."""
+CYCLES = ("cycles", "cpu-cycles")
 _HEAD = re.compile(
     r"(?P<comm>.*?)\s+(?P<pid>-?\d+)/(?P<tid>-?\d+)\s+(?:\[(?P<cpu>\d+)\]\s+)?(?P<s>\d+)\.(?P<fraction>\d{6,9}):\s+"
-    r"(?:(?P<period>\d+)\s+)?(?P<event>[^\s].*?):(?:[a-zA-Z]*:)?\s*(?P<rest>.*)"
+    r"(?:(?P<period>\d+)\s+)?(?P<event>[^\s].*?):(?:[a-zA-Z/]*:)?\s*(?P<rest>.*)"
 )
 _FRAMES = tuple(
     re.compile(r"\s*(?P<ip>[0-9a-f]+)\s+" + rest + r"\)\s*")
@@ -50,7 +52,6 @@ class _Read:
     stacks: dict[str, tuple[int, int, int, int]] = field(default_factory=dict)
     threads: dict[str, str] = field(default_factory=dict)
     events: dict[str, int] = field(default_factory=dict)
-    n_without_stack: int = 0
 
 
 def read_perf_script(path: Path) -> EventTable:
@@ -65,7 +66,8 @@ def read_perf_script(path: Path) -> EventTable:
     -------
     EventTable
         SAMPLE rows. ``weight_ns`` is the period of clock events; of other events one over the frequency that the header's command
-        names, else the median distance of samples on one processor, with the flag ASSUMED_TIME.
+        names, else the median distance of samples on one processor, with the flag ASSUMED_TIME. Of several events each would tell
+        the same time once more: rows are of one, a clock before cycles before the most frequent, and a note names the others.
 
     Raises
     ------
@@ -78,10 +80,10 @@ def read_perf_script(path: Path) -> EventTable:
     for block in text.split("\n\n"):
         _block(found, block, line)
         line += block.count("\n") + 2
-    notes = []
-    if found.n_without_stack:
-        notes.append(f"{found.n_without_stack} samples of {path.name} name no function")
-    rows = np.array(found.rows, dtype=np.int64).reshape(-1, 10)
+    rows, notes = _of_one_event(found, np.array(found.rows, dtype=np.int64).reshape(-1, 10))
+    n_without_function = int((rows[:, 6] == UNSET).sum())
+    if n_without_function:
+        notes.append(f"{n_without_function} samples of {path.name} name no function")
     weight, flags, more = _weights(found, rows, _FREQUENCY.search(text[:20_000]))
     return event_table(
         len(rows),
@@ -133,8 +135,7 @@ def _sample(found: _Read, head: re.Match[str], stack: str, place: str) -> None:
     known = found.stacks.get(stack)
     if known is None:
         known = found.stacks[stack] = _stack(found.strings, stack)
-    found.n_without_stack += known[0] == UNSET
-    event = found.events.setdefault(head["event"], len(found.events))
+    event = found.events.setdefault(plain_event(head["event"]), len(found.events))
     # A process that becomes another program is called after the last one.
     found.threads[f"{numbers['pid']}/{numbers['tid']}"] = head["comm"].strip()
     time_ns = int(head["s"]) * 1_000_000_000 + int(head["fraction"].ljust(9, "0"))
@@ -162,9 +163,22 @@ def _short(file: str) -> str:
     return file.rpartition("/")[2].strip("[]") or "unknown"
 
 
+def _of_one_event(found: _Read, rows: IntArray) -> tuple[IntArray, list[str]]:
+    """Samples that stand for time, each moment once."""
+    if len(found.events) < 2:
+        return rows, []
+    names = list(found.events)
+    counts = np.bincount(rows[:, 5], minlength=len(names))
+    # Of two with as many samples the first: the leader of a group.
+    kept = max(range(len(names)), key=lambda at: (names[at] in CLOCKS, names[at] in CYCLES, counts[at], -at))
+    others = ", ".join(f"{counts[at]} of {name}" for at, name in enumerate(names) if at != kept)
+    told = f"are of several events, which tell the same time: those of {names[kept]} are kept, {others} not"
+    return rows[rows[:, 5] == kept], [f"samples of {found.path.name} {told}"]
+
+
 def _weights(found: _Read, rows: IntArray, frequency: re.Match[str] | None) -> tuple[Any, Any, list[str]]:
     """CPU time of each sample, flags, and what is to be said about it."""
-    clocks = [number for name, number in found.events.items() if name.split(":")[0] in CLOCKS]
+    clocks = [number for name, number in found.events.items() if name in CLOCKS]
     is_clock = np.isin(rows[:, 5], clocks) & (rows[:, 4] > 0)
     if is_clock.all():
         return rows[:, 4], 0, []

@@ -41,6 +41,15 @@ def test_without_the_span_rates_begin_with_the_first_sample(tmp_path: Path) -> N
     assert found.about[0].name == series_name("page-faults")
 
 
+@pytest.mark.parametrize("event", ["{}/cache-misses/u:", "{}/cache-misses:u/:", "{}/cache-misses,freq=199/u:", "{}/cache-misses/:"])
+def test_events_of_every_kind_of_cores_are_one_series(tmp_path: Path, event: str) -> None:
+    lines = [(2, 500, "cpu_core"), (3, 200, "cpu_atom"), (4, 60, "armv8_cortex_a53")]
+    text = span_line(1 * S, 4 * S, ["cache-misses"])
+    found = read(tmp_path, text + "".join(f" 7/8 {at}.000000: {n} {event.format(kind)} \n" for at, n, kind in lines))
+    assert [each.name for each in found.about] == ["run.cache_misses"]
+    assert found.mean("run.cache_misses", 1 * S, 4 * S) * 3 == pytest.approx(760)
+
+
 def test_another_line_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"counts\.txt, line 2"):
         read(tmp_path, "7/8 2.000000: 64 faults:\nno sample\n")

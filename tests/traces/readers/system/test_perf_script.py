@@ -118,3 +118,36 @@ def test_names_and_files_may_hold_brackets(tmp_path: Path, frame: str, name: str
     found = read(tmp_path, f"a 1/1 [000] 1.000000: 5000000 cpu-clock: \n\t{frame}\n\n")
     assert found.text(found.name2) == [file]
     assert found.text(found.name) == [f"[{file.rpartition('/')[2]}]" if name == "[unknown]" else name]
+
+
+def two_events(first: str, second: str) -> str:
+    """One thread for a second, sampled a hundred times by each event."""
+    lines = [
+        f"a 1/1 [000] 1.{at * 10_000 + shift:06d}: {10_000_000 if 'clock' in event else 77} {event}: 10 {name}+0x1 (a)"
+        for at in range(100)
+        for shift, event, name in ((0, first, "f"), (3_000, second, "g"))
+    ]
+    return "\n".join(["# cmdline : perf record -F 100 -e x -- a", *lines])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kept"),
+    [
+        ("cache-misses", "cpu-clock:u", "g"),
+        ("instructions", "cycles:P", "g"),
+        ("instructions", "cpu_core/cycles:u/", "g"),
+        ("branches", "cache-misses", "f"),
+        ("task-clock", "cpu-clock", "f"),
+    ],
+)
+def test_samples_of_several_events_tell_a_second_once(tmp_path: Path, first: str, second: str, kept: str) -> None:
+    found = read(tmp_path, two_events(first, second))
+    assert found.weight_ns.sum() == pytest.approx(1e9)
+    assert set(found.text(found.name)) == {kept}
+    assert "are of several events, which tell the same time" in found.notes[0]
+
+
+def test_cycles_of_two_kinds_of_cores_are_one_event(tmp_path: Path) -> None:
+    found = read(tmp_path, two_events("cpu_core/cycles/P", "cpu_atom/cycles:u/"))
+    assert (len(found), found.text(found.name)[:2]) == (200, ["f", "g"])
+    assert [note for note in found.notes if "several" in note] == []
