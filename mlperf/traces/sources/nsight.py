@@ -7,11 +7,17 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+
+from mlperf.traces.events.kinds import UNSET
+from mlperf.traces.events.table import event_table
 from mlperf.traces.readers.system.nsys_sqlite import read_nsys
 from mlperf.traces.sources.source import ABSENT, OK, InFolder, Probe, Read
 
 REPORT, BASE = "report.nsys-rep", "report.sqlite"
 LIMIT_S = 600
+SINCE_1970_NS = 10**18
+"""Times after 2001; a report without its beginning counts from that."""
 
 
 class Nsight(InFolder):
@@ -48,5 +54,12 @@ class Nsight(InFolder):
         return 0.0
 
     def read(self, folder: Path) -> Read:
-        """KERNEL, MEMCPY, API and REGION rows."""
-        return Read(read_nsys(folder / BASE)) if (folder / BASE).is_file() else Read()
+        """KERNEL, MEMCPY, API and REGION rows; none, with a note, where the report does not tell when it began."""
+        if not (folder / BASE).is_file():
+            return Read()
+        found = read_nsys(folder / BASE)
+        if found.origin_ns < SINCE_1970_NS:
+            note = f"nsys: {BASE} tells no time since 1970: its {len(found)} activities are left out (a later nsys tells it)"
+            return Read(event_table(0, notes=(note,)))
+        # One report holds all processes: whose rank is whose, the recording's other sources tell.
+        return Read(found.replace(rank=np.where(found.pid == UNSET, found.rank, UNSET).astype(np.int32)))

@@ -17,6 +17,7 @@ from mlperf.traces.events.table import EventTable, concatenate
 from mlperf.traces.sources.registry import SOURCES, make_source
 from mlperf.traces.whole_run.clock_readings import ClockReading
 from mlperf.traces.whole_run.processor_time import missed_time, weighed_by_looks
+from mlperf.traces.whole_run.profiled_twice import told_once
 from mlperf.traces.whole_run.recording import Recording
 from mlperf.traces.whole_run.request import DOCUMENT
 from mlperf.traces.whole_run.run import FORMAT, UNFINISHED, VERSION
@@ -96,8 +97,13 @@ def _read_one(folder: Path) -> Recording:
     about = read_document(folder)
     start, end = int(about["start_ns"]), int(about["end_ns"])
     offset, uncertainty, set_clock = _realtime(about)
-    read = [make_source(name).read(folder / name) for name in SOURCES if (folder / name).is_dir()]
-    tables = [_on_monotonic(each.events, offset) for each in read if each.events is not None and len(each.events)]
+    found = {name: make_source(name).read(folder / name) for name in SOURCES if (folder / name).is_dir()}
+    read = list(found.values())
+    by_source = {name: _on_monotonic(each.events, offset) for name, each in found.items() if each.events is not None}
+    if {"nsys", "torch"} <= set(by_source):
+        by_source["nsys"] = told_once(by_source["nsys"], by_source["torch"])
+    # A source of which nothing is left may have said why.
+    tables = [table for table in by_source.values() if len(table) or table.notes]
     tables = weighed_by_looks(tables, next((each.looks for each in read if each.looks is not None), None))
     events = without_twins(_ranked(concatenate(tables))) if tables else concatenate([])
     counters = joined_counters([_series_on_monotonic(each.counters, offset) for each in read if each.counters is not None])

@@ -23,6 +23,8 @@ TABLES = (
     "NVTX_EVENTS",
 )
 
+SESSION = "TARGET_INFO_SESSION_START_TIME"
+"""One row: the moment since 1970 from which all times count."""
 GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
 """Launches of CUDA graphs as wholes, which nsys records instead of their kernels unless it is told otherwise."""
 
@@ -30,7 +32,8 @@ GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
 def read_nsys(path: Path) -> EventTable:
     """Read kernels, copies, memory sets, calls and NVTX ranges; tables that the file has not are named in a note.
 
-    A CUDA graph that was recorded as a whole is one KERNEL row a launch, with a note.
+    A CUDA graph that was recorded as a whole is one KERNEL row a launch, with a note. ``origin_ns`` is since 1970 where the file
+    tells when its session began; else since that moment.
 
     Raises
     ------
@@ -47,13 +50,15 @@ def read_nsys(path: Path) -> EventTable:
                 raise DataError("holds none of the tables of Nsight Systems", place=str(path), hint=HINT)
             strings = {row["id"]: str(row["value"]) for row in _rows(base, there, "StringIds")}
             graphs = [_row(Kind.KERNEL, row, f"CUDA graph {_value(row, 'graphId')}", path) for row in _rows(base, there, GRAPHS)]
+            began = next((_value(row, "utcEpochNs") for row in _rows(base, there, SESSION)), 0)
             rows = [*_activities(base, there, strings, path), *graphs, *_host(base, there, strings, path)]
     except sqlite3.Error as error:
         raise DataError(f"cannot be read as SQLite ({error})", place=str(path), hint=HINT) from None
     notes = [f"the file has no table {name}" for name in TABLES if name not in there]
     if graphs:
         notes.append(f"{len(graphs)} launches of CUDA graphs are one row each: nsys --cuda-graph-trace=node tells their kernels")
-    return device_table(rows, f"nsys: {path.name}", notes)
+    table = device_table(rows, f"nsys: {path.name}", notes)
+    return table.replace(origin_ns=table.origin_ns + max(began, 0))
 
 
 def _rows(base: sqlite3.Connection, there: set[str], table: str) -> Iterator[sqlite3.Row]:

@@ -55,6 +55,16 @@ def test_everything_there_is(tmp_path: Path) -> None:
     assert found.notes == ("the file has no table CUPTI_ACTIVITY_KIND_MEMSET",)
 
 
+def test_times_count_from_the_sessions_begin_where_it_is_told(tmp_path: Path) -> None:
+    assert read_nsys(base(tmp_path)).origin_ns == 400
+    (tmp_path / "later").mkdir()
+    session = "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT);"
+    session += "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000, '2023', '2023');"
+    found = read_nsys(base(tmp_path / "later", TABLES + session))
+    assert found.origin_ns == 1_700_000_000_000_000_400
+    assert found.start_ns.tolist() == [0, 50, 100, 550, 600, 3100]
+
+
 def test_graphs_that_were_recorded_as_wholes_are_busy_time_of_their_device(tmp_path: Path) -> None:
     graphs = """
     CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, deviceId INTEGER, graphId INTEGER, streamId INTEGER,
