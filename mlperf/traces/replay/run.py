@@ -127,8 +127,17 @@ def replay_of(program: Program, timing: Timing) -> Replay:
     return replay_times(program, timing, costs, times, splits)
 
 
-def replay_times(program: Program, timing: Timing, costs: Network, times: Times, splits: Splits) -> Replay:
-    """Replay given durations; the graph is built anew, for `Network.eager` as it is now."""
-    graph = lay_out(program, costs.eager, gaps=timing.gaps)
+def replay_times(
+    program: Program, timing: Timing, costs: Network, times: Times, splits: Splits, graph: RunGraph | None = None
+) -> Replay:
+    """Replay given durations; the graph is built anew, for `Network.eager` as it is now.
+
+    Parameters
+    ----------
+    graph : RunGraph, optional
+        Of the same program and the same ``timing.gaps``: it serves where its messages are eager as they are now.
+    """
+    if graph is None or not np.array_equal(graph.eager, costs.eager):
+        graph = lay_out(program, costs.eager, gaps=timing.gaps)
     weights = edge_weights(graph, times)
     return Replay(timing, costs, graph, times, splits, weights, forward(graph.dag, weights))

@@ -15,7 +15,8 @@ from mlperf.traces.replay.times import edge_weights
 from mlperf.traces.whatif.combine import balanced_change, edited
 from mlperf.traces.whatif.edits import Edit
 from mlperf.traces.whatif.load import Validation, validation_of
-from mlperf.traces.whatif.regions import Steps, steps_of
+from mlperf.traces.whatif.pieces import Cut, cut_at
+from mlperf.traces.whatif.regions import Steps, chosen_region, region_names
 
 NS = 1e-9
 SIGMA_WARNING = "The step with the largest sigma is not the one whose balance saves most."
@@ -57,10 +58,16 @@ def rank_steps(run: Replay, region: str | None = None) -> Balances:
     ----------
     Kanbe et al. (PerWiz), section 3.2: the largest sigma need not win.
     """
-    steps = steps_of(run, region)
+    table = run.program.table
+    name = chosen_region(table, region)
+    # Edits have no name for a run that marks no region.
+    name = name if name in region_names(table) else ""
+    cut = cut_at(run, (name,))
+    steps = cut.steps[name]
     compute = _compute_lanes(run, steps)
     both, volume = (
-        [_balanced(run, steps, (step,), parts) for step in range(steps.n_steps)] for parts in (("compute", "volume"), ("volume",))
+        [_balanced(run, name, (step,), parts, cut) for step in range(steps.n_steps)]
+        for parts in (("compute", "volume"), ("volume",))
     )
     frame = pd.DataFrame(
         {
@@ -82,7 +89,7 @@ def rank_steps(run: Replay, region: str | None = None) -> Balances:
         steps.region,
         run.total_ns * NS,
         frame.sort_values("saved_s", ascending=False, kind="stable", ignore_index=True),
-        _balanced(run, steps, (), ("compute", "volume")) * NS,
+        _balanced(run, name, (), ("compute", "volume"), cut) * NS,
         int(steps.sigma_ns.argmax()),
         validation_of(run),
     )
@@ -98,8 +105,7 @@ def _compute_lanes(run: Replay, steps: Steps) -> list[int]:
     return total
 
 
-def _balanced(run: Replay, steps: Steps, chosen: tuple[int, ...], parts: tuple[str, ...]) -> int:
+def _balanced(run: Replay, name: str, chosen: tuple[int, ...], parts: tuple[str, ...], cut: Cut) -> int:
     """T with some steps balanced (none named: all), nanoseconds."""
-    named = "" if steps.region not in run.program.table.strings else steps.region
-    edit = dataclasses.replace(Edit("balance", "balance"), region=named, steps=chosen, parts=parts)
-    return edited(run, [edit]).total_ns
+    edit = dataclasses.replace(Edit("balance", "balance"), region=name, steps=chosen, parts=parts)
+    return edited(run, [edit], cut).total_ns

@@ -9,16 +9,53 @@ import numpy as np
 
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import UsageError
+from mlperf.traces.events.kinds import UNSET
 from mlperf.traces.graph.dag import NEVER, forward
 from mlperf.traces.replay.run import Replay, replay_times
 from mlperf.traces.replay.times import Times, edge_weights, processing
 from mlperf.traces.replay.timing import Network, network
 from mlperf.traces.whatif.edits import END, EVERY, Edit, event_number, events_of, rank_of, timing_after
-from mlperf.traces.whatif.pieces import pieces_of
-from mlperf.traces.whatif.regions import Steps, balanced_sizes, steps_of
+from mlperf.traces.whatif.pieces import Cut, cut_at
+from mlperf.traces.whatif.regions import Steps, balanced_sizes
+
+SHORTENING = ("duration", "processing")
+"""Edits that take calls' own time away."""
 
 
-def edited(run: Replay, edits: Sequence[Edit]) -> Replay:
+class Taken:
+    """What has been balanced in a step of a region: nothing can be in two of them.
+
+    Parameters
+    ----------
+    n : int
+        Messages, or pieces of computations.
+    what : str
+        Which of both.
+    """
+
+    def __init__(self, n: int, what: str) -> None:
+        self._what = what
+        self._regions: list[str] = []
+        self._owner = np.full(n, UNSET, dtype=np.int64)
+        self._step = np.full(n, UNSET, dtype=np.int64)
+
+    def take(self, chosen: IntArray, step: IntArray, region: str, edit: Edit) -> None:
+        """Note that some are balanced in their steps of a region; UsageError where another region has them."""
+        if region not in self._regions:
+            self._regions.append(region)
+        own = self._regions.index(region)
+        twice = chosen[(self._owner[chosen] != UNSET) & (self._owner[chosen] != own)]
+        if len(twice):
+            one = int(twice[0])
+            before = f"region {self._regions[self._owner[one]]}, step {self._step[one]}"
+            raise UsageError(
+                f"{edit.text}: region {region}, step {step[one]} shares {self._what} with {before}, which is balanced, too",
+                hint="Balance one of them at a time. Where ranks call equally often, the longer one balances what lies in it.",
+            )
+        self._owner[chosen], self._step[chosen] = own, step[chosen]
+
+
+def edited(run: Replay, edits: Sequence[Edit], cut: Cut | None = None) -> Replay:
     """Replay a run with all edits made at once.
 
     Computations and messages are changed first, then the run is laid out anew (another length may be another protocol), then events
@@ -31,17 +68,22 @@ def edited(run: Replay, edits: Sequence[Edit]) -> Replay:
         The unmodified run.
     edits : sequence of Edit
         Of the same event at most one ``wait``; a network replaces the networks and parameters before it, parameters add up.
+    cut : Cut, optional
+        The run laid into the regions of these edits (`laid_for`), where others need the same.
 
     References
     ----------
     Kanbe et al. (PerWiz), section 4.1, function F2.
     """
     timing = timing_after(run.timing, edits)
-    size = _sizes(run, edits)
-    costs = network(timing, size)
-    times = retimed(run, costs).replace(compute_ns=_computes(run, edits))
-    changed = replay_times(run.program, timing, costs, times, run.splits)
+    cut = laid_for(run, edits) if cut is None else cut
+    costs = network(timing, _sizes(run, edits, cut))
+    times = retimed(run, costs).replace(compute_ns=_computes(run, edits, cut))
+    known = run.graph if timing.gaps == run.timing.gaps else None
+    changed = replay_times(run.program, timing, costs, times, run.splits, known)
     fixed = _moved(run, changed, edits)
+    if fixed is None and not any(edit.what in SHORTENING for edit in edits):
+        return changed
     weights = edge_weights(changed.graph, times)
     _shorten(run, changed, edits, weights)
     dag = changed.graph.dag
@@ -52,29 +94,41 @@ def edited(run: Replay, edits: Sequence[Edit]) -> Replay:
     return dataclasses.replace(changed, weight_ns=weights, time_ns=forward(dag, weights, fixed), fixed=fixed[0])
 
 
-def _sizes(run: Replay, edits: Sequence[Edit]) -> IntArray:
+def laid_for(run: Replay, edits: Sequence[Edit]) -> Cut:
+    """A run laid into the regions that edits need."""
+    others = [
+        edit.region
+        for edit in edits
+        if (edit.what == "balance" and "volume" in edit.parts) or (edit.what == "length" and edit.region != "")
+    ]
+    return cut_at(run, [edit.region for edit in edits if _is_of_region(edit)], others)
+
+
+def _sizes(run: Replay, edits: Sequence[Edit], cut: Cut) -> IntArray:
     """Payloads of all messages after the edits, bytes."""
     messages = run.program.messages
     size = messages.size_bytes.copy()
     balanced: set[tuple[str, int]] = set()
+    taken = Taken(len(size), "messages")
     for edit in edits:
         if edit.what == "length":
-            chosen = _messages_of(run, edit)
+            chosen = _messages_of(run, edit, cut)
             size[chosen] = np.rint(size[chosen] * edit.factor).astype(np.int64)
         elif edit.what == "balance" and "volume" in edit.parts:
-            steps = steps_of(run, edit.region or None)
+            steps = cut.steps[edit.region]
             new = [step for step in _chosen_steps(steps, edit).tolist() if (steps.region, step) not in balanced]
             balanced |= {(steps.region, step) for step in new}
             step = np.where(np.isin(steps.call_step, new), steps.call_step, -1)[messages.send_call]
+            taken.take(np.flatnonzero((step >= 0) & (messages.size_bytes > 0)), step, steps.region, edit)
             size = balanced_sizes(size, run.program.calls.rank[messages.send_call], step, steps.sent_bytes)
     return size
 
 
-def _messages_of(run: Replay, edit: Edit) -> IntArray:
+def _messages_of(run: Replay, edit: Edit, cut: Cut) -> IntArray:
     """Messages with an end that an edit of lengths means."""
     messages = run.program.messages
     if edit.region:
-        return np.flatnonzero(steps_of(run, edit.region).call_step[messages.send_call] >= 0)
+        return np.flatnonzero(cut.steps[edit.region].call_step[messages.send_call] >= 0)
     events = events_of(run, edit)
     return np.flatnonzero(np.isin(messages.send, events) | np.isin(messages.recv, events))
 
@@ -124,25 +178,27 @@ def _longest_ns(run: Replay, costs: Network) -> IntArray:
     return longest
 
 
-def _computes(run: Replay, edits: Sequence[Edit]) -> IntArray:
+def _computes(run: Replay, edits: Sequence[Edit], cut: Cut) -> IntArray:
     """Computations after the edits, nanoseconds, shape (n_calls + n_ranks,).
 
-    Factors multiply, and a step is balanced once, to the mean of what was recorded: the order of edits does not matter.
+    Factors multiply, and a step is balanced once, to the mean of what was recorded: the order of edits does not matter. So a
+    computation can be in one balanced step only: each of two would take from it what makes the recorded ones alike.
     """
-    named = dict.fromkeys(edit.region for edit in edits if _is_of_region(edit))
-    laid = {name: steps_of(run, name or None) for name in named}
-    regions = {steps.region: steps for steps in laid.values()}
-    pieces = pieces_of(run, tuple(regions.values()))
-    number = {name: list(regions).index(steps.region) for name, steps in laid.items()}
+    pieces = cut.pieces
+    number = {name: cut.regions.index(steps.region) for name, steps in cut.steps.items() if steps.region in cut.regions}
     balanced: set[tuple[str, int]] = set()
+    taken = Taken(len(pieces.edge), "computations")
     for edit in edits:
         if edit.what == "balance" and "compute" in edit.parts:
-            steps = laid[edit.region]
-            for step in _chosen_steps(steps, edit).tolist():
+            steps = cut.steps[edit.region]
+            of_pieces = cut.pieces.step[number[edit.region]]
+            wanted = _chosen_steps(steps, edit)
+            taken.take(np.flatnonzero(np.isin(of_pieces, wanted) & (cut.pieces.lasts_ns > 0)), of_pieces, steps.region, edit)
+            for step in wanted.tolist():
                 if (steps.region, step) not in balanced:
                     pieces = pieces.balanced(number[edit.region], step, balanced_change(run, steps, step))
                     balanced.add((steps.region, step))
-    lasts_ns = pieces.lasts_ns
+    lasts_ns = pieces.lasts_ns.copy()
     for edit in edits:
         if edit.what == "compute" and edit.region:
             lasts_ns[pieces.step[number[edit.region]] >= 0] *= edit.factor
@@ -217,7 +273,7 @@ def _shorten(run: Replay, changed: Replay, edits: Sequence[Edit], weights: IntAr
     dag, graph = changed.graph.dag, changed.graph
     spent = None
     for edit in edits:
-        if edit.what not in ("duration", "processing"):
+        if edit.what not in SHORTENING:
             continue
         for call in np.unique(run.program.calls.call[events_of(run, edit)]).tolist():
             node = int(graph.end_node[call])

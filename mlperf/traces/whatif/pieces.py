@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.traces.events.kinds import UNSET
 from mlperf.traces.replay.run import Replay
-from mlperf.traces.whatif.regions import Steps
+from mlperf.traces.whatif.regions import Steps, computations_of_rank, steps_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,26 +62,56 @@ def pieces_of(run: Replay, regions: Sequence[Steps]) -> Pieces:
     before = calls.before
     last = np.where(np.diff(calls.first) > 0, calls.end_ns[calls.first[1:] - 1], 0)
     begin = np.concatenate((np.where(before < 0, 0, calls.end_ns[before]), last))
-    rank = np.concatenate((calls.rank, np.arange(n_ranks)))
     edge, start, end = [np.flatnonzero(compute <= 0)], [begin[compute <= 0]], [(begin + compute)[compute <= 0]]
+    step = [np.full((len(regions), len(edge[0])), UNSET, dtype=np.int64)]
     for own in range(n_ranks):
-        mine = np.flatnonzero((rank == own) & (compute > 0))
+        mine = computations_of_rank(run, own)
+        mine = mine[compute[mine] > 0]
         marks = np.unique(np.concatenate([begin[:0], *(side[own] for steps in regions for side in (steps.begin_ns, steps.end_ns))]))
-        low = np.searchsorted(marks, begin[mine], side="right")
-        high = np.searchsorted(marks, begin[mine] + compute[mine], side="left")
+        begins, ends = begin[mine], begin[mine] + compute[mine]
+        low = np.searchsorted(marks, begins, side="right")
+        high = np.searchsorted(marks, ends, side="left")
         n_cuts = np.maximum(high - low, 0)
         parts = np.repeat(np.arange(len(mine)), n_cuts + 1)
         place = np.arange(len(parts)) - np.repeat(np.cumsum(n_cuts + 1) - n_cuts - 1, n_cuts + 1)
         at = np.append(marks, 0)
         first, final = place == 0, place == n_cuts[parts]
         edge.append(mine[parts])
-        start.append(np.where(first, begin[mine][parts], at[np.maximum(low[parts] + place - 1, 0)]))
-        end.append(np.where(final, (begin + compute)[mine][parts], at[np.minimum(low[parts] + place, len(marks))]))
-    edges, starts, ends = (np.concatenate(each) for each in (edge, start, end))
-    step = np.full((len(regions), len(edges)), UNSET, dtype=np.int64)
-    for number, steps in enumerate(regions):
-        for own in range(n_ranks):
-            of = np.flatnonzero((rank[edges] == own) & (ends > starts))
-            found = np.searchsorted(steps.begin_ns[own], starts[of], side="right") - 1
-            step[number, of] = np.where((found >= 0) & (starts[of] < steps.end_ns[own][np.maximum(found, 0)]), found, UNSET)
-    return Pieces(edges, step, (ends - starts).astype(np.float64))
+        start.append(np.where(first, begins[parts], at[np.maximum(low[parts] + place - 1, 0)]))
+        end.append(np.where(final, ends[parts], at[np.minimum(low[parts] + place, len(marks))]))
+        shape = len(regions), len(parts)
+        step.append(np.array([_steps_at(steps, own, start[-1]) for steps in regions], dtype=np.int64).reshape(shape))
+    edges, starts, ends_of_pieces = (np.concatenate(each) for each in (edge, start, end))
+    return Pieces(edges, np.concatenate(step, axis=1), (ends_of_pieces - starts).astype(np.float64))
+
+
+def _steps_at(steps: Steps, rank: int, at_ns: IntArray) -> IntArray:
+    """Passes of a rank in which some moments lie, -1 outside."""
+    found = np.searchsorted(steps.begin_ns[rank], at_ns, side="right") - 1
+    return np.where((found >= 0) & (at_ns < steps.end_ns[rank][np.maximum(found, 0)]), found, UNSET)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cut:
+    """A run laid into the passes through some regions, for as many edits as need them.
+
+    Attributes
+    ----------
+    steps : mapping of str to Steps
+        By the name that edits give a region; empty for the one of a run that needs none.
+    regions : tuple of str
+        Regions at whose passes the computations are cut, in the order of `Pieces.step`.
+    pieces : Pieces
+    """
+
+    steps: Mapping[str, Steps]
+    regions: tuple[str, ...]
+    pieces: Pieces
+
+
+def cut_at(run: Replay, cutting: Iterable[str], others: Iterable[str] = ()) -> Cut:
+    """Lay a run into regions by their names in edits, and cut its computations at the passes through those named first."""
+    cutting = tuple(dict.fromkeys(cutting))
+    laid = {name: steps_of(run, name or None) for name in dict.fromkeys((*cutting, *others))}
+    regions = {laid[name].region: laid[name] for name in cutting}
+    return Cut(laid, tuple(regions), pieces_of(run, tuple(regions.values())))

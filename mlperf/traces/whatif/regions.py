@@ -86,7 +86,7 @@ def steps_of(run: Replay, region: str | None = None) -> Steps:
         Ranks make different numbers of passes, or passes of one rank overlap.
     """
     table = run.program.table
-    name = _chosen(table, region)
+    name = chosen_region(table, region)
     n_ranks = run.program.n_ranks
     if name == WHOLE_RUN:
         begin, end = np.zeros((n_ranks, 1), dtype=np.int64), run.program.rank_end_ns[:, None]
@@ -136,8 +136,8 @@ def balanced_sizes(size_bytes: IntArray, rank: IntArray, step: IntArray, sent_by
     return np.where(inside & (own > 0), scaled, size_bytes)
 
 
-def _chosen(table: EventTable, region: str | None) -> str:
-    """The region that is meant."""
+def chosen_region(table: EventTable, region: str | None) -> str:
+    """The region that is meant, as `steps_of` has it."""
     known = region_names(table)
     if region is None:
         region = DEFAULT_REGION if DEFAULT_REGION in known else next(iter(known), "") if len(known) == 1 else ""
@@ -180,10 +180,10 @@ def _overlaps(run: Replay, begin: IntArray, end: IntArray) -> tuple[IntArray, In
     has_calls = np.diff(calls.first) > 0
     begins = np.concatenate((before, np.where(has_calls, calls.end_ns[last], 0)))
     ends = np.concatenate((calls.start_ns, run.program.rank_end_ns))
-    rank = np.concatenate((calls.rank, np.arange(n_ranks)))
     found = []
     for own in range(n_ranks):
-        edges = np.flatnonzero((rank == own) & (ends > begins))
+        edges = computations_of_rank(run, own)
+        edges = edges[ends[edges] > begins[edges]]
         low = np.searchsorted(end[own], begins[edges], side="right")
         high = np.searchsorted(begin[own], ends[edges], side="left")
         count = np.maximum(high - low, 0)
@@ -192,6 +192,12 @@ def _overlaps(run: Replay, begin: IntArray, end: IntArray) -> tuple[IntArray, In
         found.append((edge, step, np.minimum(ends[edge], end[own][step]) - np.maximum(begins[edge], begin[own][step])))
     edge, step, overlap = (np.concatenate(each).astype(np.int64) for each in zip(*found, strict=True))
     return edge, step, overlap
+
+
+def computations_of_rank(run: Replay, rank: int) -> IntArray:
+    """A rank's computations as numbered in `Times.compute_ns`: before each of its calls, and behind the last."""
+    calls = run.program.calls
+    return np.append(np.arange(int(calls.first[rank]), int(calls.first[rank + 1])), len(calls) + rank)
 
 
 def _summed(shape: tuple[int, ...], rank: IntArray, step: IntArray, values: IntArray) -> IntArray:
