@@ -10,6 +10,7 @@ from mlperf.traces.events.kinds import Kind
 from mlperf.traces.readers.rank_file import OPEN, PAIRED, WILDCARD
 from mlperf.traces.recording.buffers import n_bytes
 from mlperf.traces.recording.proxy_collectives import Collectives
+from mlperf.traces.recording.proxy_persistent import Message, RecordedPrequest
 from mlperf.traces.recording.proxy_recorder import recorder
 from mlperf.traces.recording.proxy_requests import Post, RecordedRequest
 from mlperf.traces.recording.regions import recorder_is_loaded
@@ -23,8 +24,9 @@ def wrap(comm: Any) -> Any:
     """Record what goes through an mpi4py communicator.
 
     All ranks of the world call it first together (it reads their clocks); the file of each rank is completed when Python ends,
-    where all read the clocks again. Messages through the plain communicator are not seen. Does nothing where the PMPI library is
-    loaded.
+    where all read the clocks again. Messages through the plain communicator are not seen, nor posted collective operations. Several
+    requests are started and waited for by ``comm.Prequest.Startall`` and ``comm.Request.Waitall``. Does nothing where the PMPI
+    library is loaded.
 
     Parameters
     ----------
@@ -49,6 +51,7 @@ class RecordedComm(Collectives):
     """A wrapped communicator."""
 
     Request = RecordedRequest
+    Prequest = RecordedPrequest
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._comm, name)
@@ -111,9 +114,25 @@ class RecordedComm(Collectives):
         # The buffer of a lower-case send is ours: it must live as long as its request.
         return RecordedRequest(own, request, Post(place, kind == Kind.IRECV, self._world, flags), kept)
 
+    def _persistent(self, kind: Kind, request: Any, size: int, peer: int, tag: int) -> RecordedPrequest:
+        """A request whose starts are recorded."""
+        if peer == self._own.mpi.PROC_NULL:
+            return RecordedPrequest(self._own, request, None, self._world)
+        rank = self._world[peer] if peer >= 0 else -1
+        message = Message(kind, size, rank, max(tag, -1), self._number, self._wildcard(peer, tag))
+        return RecordedPrequest(self._own, request, message, self._world)
+
     def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
         """As mpi4py's."""
         self._sends("MPI_Send", self._comm.Send, buf, dest, tag)
+
+    def Bsend(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """As mpi4py's."""
+        self._sends("MPI_Bsend", self._comm.Bsend, buf, dest, tag)
+
+    def Rsend(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """As mpi4py's."""
+        self._sends("MPI_Rsend", self._comm.Rsend, buf, dest, tag)
 
     def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """As mpi4py's."""
@@ -128,6 +147,11 @@ class RecordedComm(Collectives):
         """As mpi4py's."""
         mpi = self._own.mpi
         self._sends("MPI_Ssend", self._comm.Ssend, [mpi.pickle.dumps(obj), mpi.BYTE], dest, tag)
+
+    def bsend(self, obj: Any, dest: int, tag: int = 0) -> None:
+        """As mpi4py's."""
+        mpi = self._own.mpi
+        self._sends("MPI_Bsend", self._comm.Bsend, [mpi.pickle.dumps(obj), mpi.BYTE], dest, tag)
 
     def Recv(self, buf: Any, source: int | None = None, tag: int | None = None, status: Any = None) -> None:
         """As mpi4py's."""
@@ -211,6 +235,37 @@ class RecordedComm(Collectives):
         request = self._comm.Isend([content, mpi.BYTE], dest, tag)
         return self._posted(Kind.ISEND, "MPI_Isend", start_ns, request, len(content), dest, tag, content)
 
+    def Issend(self, buf: Any, dest: int, tag: int = 0) -> RecordedRequest:
+        """As mpi4py's."""
+        start_ns = time.monotonic_ns()
+        return self._posted(Kind.ISEND, "MPI_Issend", start_ns, self._comm.Issend(buf, dest, tag), n_bytes(buf), dest, tag)
+
+    def issend(self, obj: Any, dest: int, tag: int = 0) -> RecordedRequest:
+        """As mpi4py's."""
+        mpi = self._own.mpi
+        content = mpi.pickle.dumps(obj)
+        start_ns = time.monotonic_ns()
+        request = self._comm.Issend([content, mpi.BYTE], dest, tag)
+        return self._posted(Kind.ISEND, "MPI_Issend", start_ns, request, len(content), dest, tag, content)
+
+    def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> RecordedRequest:
+        """As mpi4py's."""
+        start_ns = time.monotonic_ns()
+        return self._posted(Kind.ISEND, "MPI_Ibsend", start_ns, self._comm.Ibsend(buf, dest, tag), n_bytes(buf), dest, tag)
+
+    def ibsend(self, obj: Any, dest: int, tag: int = 0) -> RecordedRequest:
+        """As mpi4py's."""
+        mpi = self._own.mpi
+        content = mpi.pickle.dumps(obj)
+        start_ns = time.monotonic_ns()
+        request = self._comm.Ibsend([content, mpi.BYTE], dest, tag)
+        return self._posted(Kind.ISEND, "MPI_Ibsend", start_ns, request, len(content), dest, tag, content)
+
+    def Irsend(self, buf: Any, dest: int, tag: int = 0) -> RecordedRequest:
+        """As mpi4py's."""
+        start_ns = time.monotonic_ns()
+        return self._posted(Kind.ISEND, "MPI_Irsend", start_ns, self._comm.Irsend(buf, dest, tag), n_bytes(buf), dest, tag)
+
     def Irecv(self, buf: Any, source: int | None = None, tag: int | None = None) -> RecordedRequest:
         """As mpi4py's."""
         source, tag, _ = self._asked(source, tag, False)
@@ -222,3 +277,24 @@ class RecordedComm(Collectives):
         source, tag, _ = self._asked(source, tag, False)
         start_ns = time.monotonic_ns()
         return self._posted(Kind.IRECV, "MPI_Irecv", start_ns, self._comm.irecv(buf, source, tag), 0, source, tag)
+
+    def Send_init(self, buf: Any, dest: int, tag: int = 0) -> RecordedPrequest:
+        """As mpi4py's; a message is posted at each start."""
+        return self._persistent(Kind.ISEND, self._comm.Send_init(buf, dest, tag), n_bytes(buf), dest, tag)
+
+    def Ssend_init(self, buf: Any, dest: int, tag: int = 0) -> RecordedPrequest:
+        """As mpi4py's; a message is posted at each start."""
+        return self._persistent(Kind.ISEND, self._comm.Ssend_init(buf, dest, tag), n_bytes(buf), dest, tag)
+
+    def Bsend_init(self, buf: Any, dest: int, tag: int = 0) -> RecordedPrequest:
+        """As mpi4py's; a message is posted at each start."""
+        return self._persistent(Kind.ISEND, self._comm.Bsend_init(buf, dest, tag), n_bytes(buf), dest, tag)
+
+    def Rsend_init(self, buf: Any, dest: int, tag: int = 0) -> RecordedPrequest:
+        """As mpi4py's; a message is posted at each start."""
+        return self._persistent(Kind.ISEND, self._comm.Rsend_init(buf, dest, tag), n_bytes(buf), dest, tag)
+
+    def Recv_init(self, buf: Any, source: int | None = None, tag: int | None = None) -> RecordedPrequest:
+        """As mpi4py's; a message is posted at each start."""
+        source, tag, _ = self._asked(source, tag, False)
+        return self._persistent(Kind.IRECV, self._comm.Recv_init(buf, source, tag), n_bytes(buf), source, tag)

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mlperf.core.extras import require
 from mlperf.traces.events.kinds import Kind
+from mlperf.traces.readers.rank_file import CANCELLED
 from mlperf.traces.recording.proxy_recorder import ProxyRecorder
 
 
@@ -37,6 +39,7 @@ class RecordedRequest:
     """A request that forwards everything to mpi4py's and records `Wait`, `Test`, `wait`, `test` and the calls for several.
 
     The calls for several requests are those of this class, ``comm.Request.Waitall(requests)``: mpi4py's own cannot be recorded.
+    Among the requests may be some of mpi4py's, such as ``MPI.REQUEST_NULL`` and those of operations that are not recorded.
     """
 
     def __init__(self, own: ProxyRecorder, request: Any, post: Post, kept: Any = None) -> None:
@@ -65,29 +68,52 @@ class RecordedRequest:
     @classmethod
     def Waitall(cls, requests: Sequence[Any], statuses: Any = None) -> bool:
         """As mpi4py's."""
-        if not requests:
-            return True
-        return bool(_all_completed(requests, statuses, lambda mpi, plain, found: mpi.Request.Waitall(plain, found)))
+        return bool(_several("Waitall", requests, statuses, every))
 
     @classmethod
     def waitall(cls, requests: Sequence[Any], statuses: Any = None) -> list[Any]:
         """As mpi4py's; returns the objects received."""
-        if not requests:
-            return []
-        found: list[Any] = _all_completed(requests, statuses, lambda mpi, plain, found: mpi.Request.waitall(plain, found))
+        found: list[Any] = _several("waitall", requests, statuses, every)
         return found
+
+    @classmethod
+    def Testall(cls, requests: Sequence[Any], statuses: Any = None) -> bool:
+        """As mpi4py's; one that finds nothing is no event."""
+        return bool(_several("Testall", requests, statuses, every))
 
     @classmethod
     def Waitany(cls, requests: Sequence[Any], status: Any = None) -> int:
         """As mpi4py's."""
-        own = next(each._own for each in requests)
-        status = status or own.mpi.Status()
-        plain = [each._request for each in requests]
-        start_ns = time.monotonic_ns()
-        index: int = own.mpi.Request.Waitany(plain, status)
-        if 0 <= index < len(requests):
-            _record("MPI_Waitany", own, [(requests[index], status)], start_ns, time.monotonic_ns(), 3)
+        index: int = _one_of("Waitany", requests, status, lambda found: found)
         return index
+
+    @classmethod
+    def Testany(cls, requests: Sequence[Any], status: Any = None) -> tuple[int, bool]:
+        """As mpi4py's; one that finds nothing is no event."""
+        found: tuple[int, bool] = _one_of("Testany", requests, status, lambda pair: pair[0] if pair[1] else -1)
+        return found
+
+    @classmethod
+    def Waitsome(cls, requests: Sequence[Any], statuses: Any = None) -> list[int] | None:
+        """As mpi4py's."""
+        found: list[int] | None = _several("Waitsome", requests, statuses, some)
+        return found
+
+    @classmethod
+    def Testsome(cls, requests: Sequence[Any], statuses: Any = None) -> list[int] | None:
+        """As mpi4py's; one that finds nothing is no event."""
+        found: list[int] | None = _several("Testsome", requests, statuses, some)
+        return found
+
+
+def every(result: Any, n: int) -> Sequence[int]:
+    """Which of n requests a call has completed that completes all or, where it says no, none."""
+    return range(n) if result is not False else ()
+
+
+def some(result: Any, n: int) -> Sequence[int]:  # noqa: ARG001 - as `every`
+    """Those that a call names."""
+    return result or ()
 
 
 def _completed(name: str, requests: list[RecordedRequest], call: Callable[[Any], Any], status: Any) -> tuple[Any, Any]:
@@ -111,22 +137,54 @@ def _tested(name: str, request: RecordedRequest, call: Callable[[Any], Any], sta
     return result
 
 
-def _all_completed(requests: Sequence[Any], statuses: Any, call: Callable[[Any, list[Any], list[Any]], Any]) -> Any:
-    """Run a call that completes all of several requests."""
-    own = requests[0]._own
+def plain_requests(requests: Sequence[Any]) -> list[Any]:
+    """Requests as mpi4py knows them."""
+    return [each._request if isinstance(each, RecordedRequest) else each for each in requests]
+
+
+def recorder_of(requests: Sequence[Any]) -> ProxyRecorder | None:
+    """The recorder of some requests; None where none is recorded."""
+    return next((each._own for each in requests if isinstance(each, RecordedRequest)), None)
+
+
+def _several(name: str, requests: Sequence[Any], statuses: Any, completed: Callable[[Any, int], Sequence[int]]) -> Any:
+    """Run a call of mpi4py's that completes some of several requests; their statuses stand in their order."""
+    own = recorder_of(requests)
+    if own is None:
+        return getattr(require("mpi4py.MPI", "mpi").Request, name)(list(requests), statuses)
     found = statuses if statuses is not None else []
     found += [own.mpi.Status() for _ in range(len(requests) - len(found))]
     start_ns = time.monotonic_ns()
-    result = call(own.mpi, [each._request for each in requests], found)
-    _record("MPI_Waitall", own, list(zip(requests, found, strict=True)), start_ns, time.monotonic_ns(), 4)
+    result = getattr(own.mpi.Request, name)(plain_requests(requests), found)
+    end_ns = time.monotonic_ns()
+    done = completed(result, len(requests))
+    if done:
+        _record(
+            f"MPI_{name.capitalize()}", own, [(requests[at], found[place]) for place, at in enumerate(done)], start_ns, end_ns, 4
+        )
     return result
 
 
-def _record(name: str, own: ProxyRecorder, done: list[tuple[RecordedRequest, Any]], start_ns: int, end_ns: int, depth: int) -> None:
+def _one_of(name: str, requests: Sequence[Any], status: Any, index: Callable[[Any], int]) -> Any:
+    """Run a call of mpi4py's that completes one of several requests."""
+    own = recorder_of(requests)
+    if own is None:
+        return getattr(require("mpi4py.MPI", "mpi").Request, name)(list(requests), status)
+    status = status or own.mpi.Status()
+    start_ns = time.monotonic_ns()
+    result = getattr(own.mpi.Request, name)(plain_requests(requests), status)
+    end_ns = time.monotonic_ns()
+    if 0 <= index(result) < len(requests):
+        _record(f"MPI_{name}", own, [(requests[index(result)], status)], start_ns, end_ns, 4)
+    return result
+
+
+def _record(name: str, own: ProxyRecorder, done: list[tuple[Any, Any]], start_ns: int, end_ns: int, depth: int) -> None:
     """The wait, and in the posts what their answers say."""
     number = own.number() if own.records else 0
     for request, status in done:
-        _answer(own, request, status, number)
+        if isinstance(request, RecordedRequest):
+            _answer(own, request, status, number)
     if own.records:
         own.writer.event(Kind.WAIT, name, start_ns, end_ns, number=number, count=len(done), site=own.writer.site(depth - 1))
         own.writer.cost(end_ns)
@@ -137,8 +195,9 @@ def _answer(own: ProxyRecorder, request: RecordedRequest, status: Any, number: i
     post = request._post
     if post.place < 0:
         return
-    own.writer.patch(post.place, id=number, flags=post.flags)
-    if post.is_receive:
+    is_cancelled = bool(status.Is_cancelled())
+    own.writer.patch(post.place, id=number, flags=post.flags | (CANCELLED if is_cancelled else 0))
+    if post.is_receive and not is_cancelled:
         source = status.Get_source()
         peer = post.world[source] if 0 <= source < len(post.world) else -1
         own.writer.patch(post.place, peer=peer, tag=status.Get_tag(), size=status.Get_count(own.mpi.BYTE))

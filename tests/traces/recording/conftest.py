@@ -60,9 +60,9 @@ def talked(library: Path, talk: Path, tmp_path_factory: pytest.TempPathFactory) 
     return read_trace(out)
 
 
-def proxied(out: Path, *words: str) -> Recorded:
-    """What the Python program says, into a folder."""
-    command = (MPIEXEC, "-n", str(N_RANKS), sys.executable, str(PROGRAMS / "talk.py"), *words)
+def proxied(out: Path, *words: str, program: str = "talk.py") -> Recorded:
+    """What a Python program says, into a folder."""
+    command = (MPIEXEC, "-n", str(N_RANKS), sys.executable, str(PROGRAMS / program), *words)
     return record(RecordRequest(command, out, proxy=True), stdout=subprocess.DEVNULL)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mlperf.traces.events.kinds import Kind
-from mlperf.traces.readers.rank_file import OPEN, WILDCARD, read_rank_file
+from mlperf.traces.readers.rank_file import CANCELLED, OPEN, WILDCARD, read_rank_file
 from mlperf.traces.recording.proxy_requests import Post, RecordedRequest
 from mlperf.traces.recording.rank_writer import RankWriter
 
@@ -19,6 +19,7 @@ class Status:
     Get_source = staticmethod(lambda: 1)
     Get_tag = staticmethod(lambda: 3)
     Get_count = staticmethod(lambda _kind: 24)
+    Is_cancelled = staticmethod(lambda: False)
 
 
 class Request:
@@ -68,3 +69,14 @@ def test_the_answer_completes_the_post(call: str, tmp_path: Path) -> None:
 def test_other_attributes_are_the_requests(tmp_path: Path) -> None:
     request = RecordedRequest(Own(tmp_path), Request(), Post(-1, False, [], 0))  # type: ignore[arg-type]
     assert request.tests == 0
+
+
+def test_a_cancelled_receive_tells_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Status, "Is_cancelled", staticmethod(lambda: True))
+    own = Own(tmp_path)
+    own.writer.members(0, (4, 6))
+    place = own.writer.event(Kind.IRECV, "MPI_Irecv", 1, 2, tag=-1, comm=0, size=100, flags=OPEN | WILDCARD)
+    RecordedRequest(own, Request(), Post(place, True, [4, 6], WILDCARD)).Wait()  # type: ignore[arg-type]
+    own.writer.close(0)
+    post = read_rank_file(tmp_path / "rank-00000.mlr").events[0]
+    assert [int(post[name]) for name in ("peer", "tag", "size", "flags", "id")] == [-1, -1, 100, WILDCARD | CANCELLED, 1]
