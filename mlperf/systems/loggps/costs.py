@@ -19,14 +19,15 @@ TICKS_PER_S = 1e9
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds as ``const_s + const_s_per_byte k + sum of (a + b k) parameter``, for k bytes.
+    """Seconds as ``const_s + const_s_per_byte k + sum of max(a + b k, 0) parameter``, for k bytes.
 
     Attributes
     ----------
     const_s, const_s_per_byte : float
         What does not change with any parameter.
     multiples : mapping
-        Parameter to ``(a, b)``: how many of it are in the cost, and how many more with each byte.
+        Parameter to ``(a, b)``: how many of it are in the cost, and how many more with each byte; none at least: a message without
+        bytes takes no (k - 1) G, which would let it arrive before L has passed.
     """
 
     const_s: float = 0.0
@@ -36,7 +37,7 @@ class Cost:
     def slope(self, name: str, size_bytes: FloatArray) -> FloatArray:
         """How many of a parameter are in the cost of a message of that size: its derivative, shape of ``size_bytes``."""
         a, b = self.multiples.get(name, (0.0, 0.0))
-        return a + b * size_bytes
+        return np.maximum(a + b * size_bytes, 0.0)
 
     def seconds(self, size_bytes: FloatArray, parameters: LogGPS) -> FloatArray:
         """The cost of messages of these sizes, shape of ``size_bytes``."""

@@ -11,7 +11,7 @@ from mlperf.systems.loggps.costs import Cost, Preset
 US = 1e-6
 LATENCY, OVERHEAD, PER_BYTE = "latency_s", "overhead_s", "gap_s_per_byte"
 WIRE = (-1.0, 1.0)
-"""(k - 1) G: the first byte's time is in L."""
+"""(k - 1) G: the first byte's time is in L; of no byte nothing."""
 
 
 MYRINET: Mapping[str, float] = {LATENCY: 9.11 * US, OVERHEAD: 2.15 * US, "eager_limit_bytes": 16383}

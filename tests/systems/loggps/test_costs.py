@@ -41,6 +41,19 @@ def test_fitted_constants_move_with_the_parameters_they_are_made_of(parameter: s
         assert difference / 1e-3 == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("name", ["protocol", "llamp", "loggopsim"])
+def test_a_message_without_bytes_takes_no_gap_and_none_of_it_back(name: str) -> None:
+    """LogGP's (k - 1) G of k = 0 would be -G: it is what one byte costs."""
+    preset = PRESETS[name]
+    parameters = preset.parameters(**GIVEN)
+    costs = message_costs(preset, parameters, np.array([0, 1, 2]))
+    for cost in (costs.send, costs.recv, costs.off):
+        assert cost[0] == cost[1] <= cost[2]
+    assert costs.off[0] == pytest.approx(9e-6)
+    slopes = message_slopes(preset, parameters, np.array([0, 1]), "gap_s_per_byte")
+    assert [each.tolist() for each in (slopes.send, slopes.recv, slopes.off)] == [[0.0, 0.0]] * 3
+
+
 def test_there_is_no_slope_by_what_is_no_parameter() -> None:
     with pytest.raises(UsageError, match="latency_s"):
         message_slopes(PRESETS["protocol"], PRESETS["protocol"].parameters(**GIVEN), np.array([1]), "latency")
