@@ -82,6 +82,11 @@ def section_tables(elf: Any, relocations: Any, code: int, bases: set[int]) -> It
 
 # First bytes of vector instructions with these prefixes, in 64-bit code.
 EVEX, VEX_3, VEX_2 = 0x62, 0xC4, 0xC5
+VZEROUPPER = 0x77
+WITH_CONSTANT = (0x70, 0x71, 0x72, 0x73, 0xC2, 0xC4, 0xC5, 0xC6)
+"""Opcodes of map 1 (0F) that a constant follows."""
+UNKNOWN = "unknown"
+"""What listings of LLVM call an instruction that it was not told to know, too."""
 EXECUTABLE = 0x4
 # ELF machine: our dialect, capstone's architecture (two names: it was renamed) and mode.
 MACHINES: Mapping[str, tuple[Dialect, tuple[str, ...], str]] = {
@@ -179,11 +184,9 @@ class FunctionReader:
         """Counts of the function at an address."""
         codes, addresses, branches = [], [], []
         begin = start - self.section.start
-        for address, length, mnemonic, operands in self.engine.disasm_lite(self.section.code[begin : begin + size], start):
+        for address, length, mnemonic, operands in self.decoded(begin, begin + size, f"{path}, {name}"):
             code = self.code(mnemonic, operands)
-            if mnemonic == ".byte":
-                self.check_is_data(self.section.code[address - self.section.start :][:3], f"{path}, {name} at {address:#x}")
-            if code == NOTHING or any(low <= address < high for low, high in self.section.data):
+            if code == NOTHING or self.is_data(address):
                 continue
             codes.append(code)
             addresses.append(address)
@@ -202,21 +205,48 @@ class FunctionReader:
             )
         return function_counts(path, name, self.dialect.architecture, numbers, exits, self.vocabulary)
 
-    def check_is_data(self, code: bytes, place: str) -> None:
-        """Accept bytes that were not decoded; DataError: they are an instruction, after which others would be read askew."""
-        if self.dialect.architecture == "x86-64" and is_unknown_instruction(code):
-            raise DataError(
-                f"got an instruction that capstone does not know, bytes {code.hex(' ')}, expected those of its version",
-                place=place,
-                hint="Give a listing in place of the file, objdump -d FILE > listing.txt, or name other functions.",
-            )
+    def decoded(self, begin: int, end: int, place: str) -> Iterator[tuple[int, int, str, str]]:
+        """Address, length, mnemonic and operands of what lies between two offsets of the section.
+
+        A vector instruction of x86-64 that capstone does not know is ``unknown`` and has the length that its bytes tell: what
+        follows is read in step.
+
+        Raises
+        ------
+        DataError
+            There is one whose length its bytes do not tell, after which others would be read askew.
+        """
+        code, first = self.section.code, self.section.start
+        while begin < end:
+            for address, length, mnemonic, operands in self.engine.disasm_lite(code[begin:end], first + begin):
+                at = address - first
+                if mnemonic == ".byte" and self.dialect.architecture == "x86-64" and is_unknown_instruction(code[at : at + 3]):
+                    told = 0 if self.is_data(address) else vector_length(code[at:end])
+                    if told is None:
+                        raise DataError(
+                            f"got an instruction that capstone does not know, bytes {code[at : at + 3].hex(' ')}, "
+                            "expected those of its version",
+                            place=f"{place} at {address:#x}",
+                            hint="Give a listing in place of the file, objdump -d FILE > listing.txt, or name other functions.",
+                        )
+                    if told:
+                        yield address, told, UNKNOWN, ""
+                        begin = at + told
+                        break
+                yield address, length, mnemonic, operands
+            else:
+                return
+
+    def is_data(self, address: int) -> bool:
+        """Whether a table of the file lies there."""
+        return any(low <= address < high for low, high in self.section.data)
 
     def code(self, mnemonic: str, operands: str) -> int:
         """Number of an instruction as capstone prints it."""
         known = self.memo.get((mnemonic, operands))
         if known is None:
             is_data = mnemonic in (".byte", "(bad)")
-            known = NOTHING if is_data else self.vocabulary.number(self.dialect.decode(f"{mnemonic} {operands}"))
+            known = NOTHING if is_data else self.vocabulary.number(self.dialect.decode(f"{mnemonic} {operands}".strip()))
             self.memo[mnemonic, operands] = known
         return known
 
@@ -236,6 +266,34 @@ def is_unknown_instruction(code: bytes) -> bool:
     if begin[0] == EVEX:
         return not begin[1] & 0x08 and begin[1] & 0x07 in (1, 2, 3, 5, 6) and bool(begin[2] & 0x04)
     return begin[0] == VEX_2 or (begin[0] == VEX_3 and 1 <= begin[1] & 0x1F <= 7)
+
+
+def vector_length(code: bytes) -> int | None:
+    """Bytes of the vector instruction of x86-64 (EVEX, VEX) that some begin with; None where they do not tell.
+
+    Prefix, opcode, the operands' byte, what that asks for, and a constant of one byte in map 3 and of some opcodes of map 1.
+
+    References
+    ----------
+    Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, sections 2.1, 2.3 and 2.7.
+    """
+    prefix, of_map = {EVEX: (4, code[1] & 7), VEX_2: (2, 1), VEX_3: (3, code[1] & 0x1F)}[code[0]]
+    operands = prefix + 1
+    if of_map not in (1, 2, 3, 5, 6) or len(code) <= operands:
+        return None
+    opcode, modes = code[prefix], code[operands]
+    if of_map == 1 and opcode == VZEROUPPER and code[0] != EVEX:
+        return operands
+    length, mode, base = operands + 1, modes >> 6, modes & 7
+    if mode != 3 and base == 4:
+        if len(code) <= length:
+            return None
+        base = code[length] & 7
+        length += 1
+    if mode != 3:
+        length += {0: 4 if base == 5 else 0, 1: 1, 2: 4}[mode]
+    length += of_map == 3 or (of_map == 1 and opcode in WITH_CONSTANT)
+    return length if length <= len(code) else None
 
 
 def jump_target(operands: str) -> int | None:

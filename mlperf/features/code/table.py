@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pandas as pd
 from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.features.code.counts import FunctionCounts, Tally
+from mlperf.features.code.elf import UNKNOWN
 from mlperf.features.code.processors.instruction import CLASSES
 from mlperf.features.code.read import count_instructions
 from mlperf.features.network.base import KEY, FeatureColumn, FeatureTable, check_keys_once
@@ -49,9 +52,18 @@ def swc_o(
     DataError
         As `count_instructions`; or two rows of one name.
     """
-    found = [one for path in paths for one in count_instructions(path, loops=loops, functions=functions, syntax=syntax)]
+    found = [one for path in paths for one in numbered(count_instructions(path, loops=loops, functions=functions, syntax=syntax))]
     inputs = {str(path): hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in paths}
     return count_features(found, key=key, inputs=inputs)
+
+
+def numbered(counts: Sequence[FunctionCounts]) -> Iterator[FunctionCounts]:
+    """Functions of one file; local ones of several sources may share a name: the second is ``name#2``, in the file's order."""
+    met: Counter[str] = Counter()
+    for one in counts:
+        met[one.function] += 1
+        n = met[one.function]
+        yield one if n == 1 else dataclasses.replace(one, function=f"{one.function}#{n}")
 
 
 def count_features(
@@ -69,7 +81,16 @@ def count_features(
     whole = [column.name for column in columns if column.name != "inner_per_lane"]
     frame = frame.astype(dict.fromkeys(whole, "int64"))
     notes = tuple(f"{one.function} ({one.file}): {', '.join(one.flags)}" for one in counts if one.flags)
-    return FeatureTable("swc-o", frame, columns, dict(inputs or {}), notes)
+    return FeatureTable("swc-o", frame, columns, dict(inputs or {}), (*unknown_instructions(counts), *notes))
+
+
+def unknown_instructions(counts: Sequence[FunctionCounts]) -> tuple[str, ...]:
+    """A sentence on instructions that the disassembler does not know, where there are some."""
+    unknown = [one.total.mnemonics[UNKNOWN] for one in counts if UNKNOWN in one.total.mnemonics]
+    if not unknown:
+        return ()
+    told = f"{sum(unknown)} instructions in {len(unknown)} functions are not known to the disassembler"
+    return (f"{told}: they are counted as {UNKNOWN} and as other; a listing of a newer one (objdump -d) tells what they are",)
 
 
 def row_names(counts: Sequence[FunctionCounts], key: str) -> list[str]:

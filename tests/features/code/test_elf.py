@@ -12,7 +12,8 @@ import pytest
 
 from mlperf.core.errors import DataError, MissingExtraError
 from mlperf.features.code import count_instructions
-from mlperf.features.code.elf import is_unknown_instruction, read_elf
+from mlperf.features.code.elf import is_unknown_instruction, read_elf, vector_length
+from mlperf.features.code.table import swc_o
 
 OBJECT = Path(__file__).parents[2] / "reference" / "assembly" / "gcc12_O2" / "misc_a.o"
 
@@ -65,17 +66,46 @@ def test_offsets_and_sizes_that_lead_anywhere_are_bad_data() -> None:
     assert refused > 20
 
 
-def test_an_instruction_that_the_disassembler_does_not_know_is_named(tmp_path: Path) -> None:
+def assembled(folder: Path, body: str) -> Path:
     compiler = shutil.which("gcc")
     if compiler is None or platform.machine() != "x86_64":
         pytest.skip("needs gcc for x86-64")
-    # vaddph of AVX512-FP16 by its bytes: capstone 5 would read what stands behind the first one as others.
-    source = tmp_path / "k.s"
-    source.write_text(".text\n.globl f\n.type f,@function\nf:\n.byte 0x62,0xf5,0x74,0x48,0x58,0xc2\nret\n.size f,.-f\n")
-    subprocess.run([compiler, "-c", str(source), "-o", str(tmp_path / "k.o")], check=True)
+    source = folder / "k.s"
+    source.write_text(f".text\n.globl f\n.type f,@function\nf:\n{body}ret\n.size f,.-f\n")
+    subprocess.run([compiler, "-c", str(source), "-o", str(folder / "k.o")], check=True)
+    return folder / "k.o"
+
+
+def test_instructions_that_the_disassembler_does_not_know_are_counted_and_what_follows_is_read_in_step(tmp_path: Path) -> None:
+    """Of AVX512-FP16 by their bytes: vaddph on registers, from 8 bytes after a place and with an index, vcmpph, vrndscaleph."""
+    unknown = ("62,f5,74,48,58,c2", "62,f5,74,48,58,40,01", "62,f5,74,48,58,84,b7,00,01,00,00", "62,f5,7c,48,1d,05,00,00,00,00")
+    body = "".join(".byte " + ",".join(f"0x{one}" for one in each.split(",")) + "\nadd $1, %eax\n" for each in unknown)
+    (found,) = count_instructions(assembled(tmp_path, body))
+    assert dict(found.total.mnemonics) == {"unknown": 4, "add": 4, "ret": 1}
+    table = swc_o([tmp_path / "k.o"])
+    assert table.frame[["cnt_unknown", "all_other", "n_insn"]].to_numpy().tolist() == [[4, 4, 9]]
+    assert table.notes[0].startswith("4 instructions in 1 functions are not known to the disassembler")
+
+
+def test_an_instruction_that_is_cut_off_is_named(tmp_path: Path) -> None:
+    body = ".byte 0x62,0xf5,0x74,0x48,0x58,0x84,0xb7\n"
     with pytest.raises(DataError, match="got an instruction that capstone does not know, bytes 62 f5 74") as caught:
-        count_instructions(tmp_path / "k.o")
+        count_instructions(assembled(tmp_path, body))
     assert "objdump -d FILE" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("code", "length"),
+    [
+        ("62 f5 74 48 58 c2", 6), ("62 f5 74 48 58 40 01", 7), ("62 f5 74 48 58 04 24", 7), ("62 f5 74 48 58 05 0 0 0 0", 10),
+        ("62 f5 74 48 58 04 25 0 0 0 0", 11), ("62 f5 74 48 58 84 24 0 0 0 0", 11), ("62 f3 74 48 c2 c8 0d", 7),
+        ("62 f1 7d 48 70 c0 1b", 7), ("62 f6 7d 48 42 c0", 6), ("c5 f8 77", 3), ("c5 f9 c5 c0 01", 5), ("c5 fb 58 c1", 4),
+        ("c4 e2 71 a8 c2", 5), ("c4 e3 7d 19 c1 01", 6), ("c4 e7 78 f8 c0 0 0 0 0", None), ("62 f5 74 48 58", None),
+    ],
+)  # fmt: skip
+def test_lengths_of_vector_instructions_as_objdump_has_them(code: str, length: int | None) -> None:
+    content = bytes(int(one, 16) for one in code.split())
+    assert vector_length(content + (b"\x90" * 4 if length else b"")) == length
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,16 @@ def test_a_kernel_twice_is_refused_unless_the_file_is_in_its_name() -> None:
         swc_o([other], key="name")
 
 
+def test_local_functions_of_one_name_in_a_file_are_numbered(tmp_path: Path) -> None:
+    one = "0000000000001000 <f>:\n 1000:\tc3\tret\n\n"
+    two = "0000000000002000 <f>:\n 2000:\t90\tnop\n 2001:\t48 01 d8\tadd    %rbx,%rax\n 2004:\tc3\tret\n\n"
+    listing = tmp_path / "k.txt"
+    listing.write_text(f"k.so:     file format elf64-x86-64\n\nDisassembly of section .text:\n\n{one}{two}")
+    found = swc_o([listing], loops=False).frame
+    assert found[["kernel", "n_insn"]].to_numpy().tolist() == [["f", 1], ["f#2", 2]]
+    assert swc_o([listing], key="file:function").frame.kernel.tolist() == ["k:f", "k:f#2"]
+
+
 def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
     """What stands after the first dot, then folders, come into the key where it would otherwise be another file's."""
     both = swc_o([MISC, MISC.with_suffix(".o")], key="file:function", functions=["matvec"])

@@ -89,10 +89,17 @@ def loop_facts(recording: Recording, steps: RunSteps, least_share: float) -> tup
     return tuple(_facts(*each, read[each[1]], offered) for each in hot)
 
 
+UNKNOWN = "unknown"
+"""What counts call an instruction that the disassembler does not know."""
+
+
 def _facts(function: str, file: str, shares: tuple[float, ...], read: _File, offered: int) -> LoopFacts:
     """What is known of one function."""
     named = read.counts.get(function, ())
+    unknown = sum(each.total.mnemonics.get(UNKNOWN, 0) for each in named)
     why = read.why or ("" if named else f"{file} has no {function}")
+    # They are vector instructions: without them a loop that uses vectors may look as if it had none.
+    why = why or (f"{unknown} instructions of it are newer than the disassembler" if unknown else "")
     # A compiler keeps a scalar copy of a loop for arrays that overlap: packed arithmetic anywhere tells that it found the loop.
     used = max((each.total.vector_bits for each in named), default=0)
     # Samples do not tell overloads apart: what is said of the function holds for each of them.
