@@ -8,16 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from mlperf.core.errors import PATH, DataError, MissingExtraError, check_type
-from mlperf.specs.importers.imported import Imported, sample_shape, unknown_operation
+from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, Imported, sample_shape, unknown_operation
 from mlperf.specs.importers.onnx_constants import computed_tensors, known_tensors, own_tensor, size_tensor
 from mlperf.specs.importers.onnx_node import OnnxNode
 from mlperf.specs.importers.onnx_nodes import NODES
-from mlperf.specs.importers.onnx_patterns import whole_activations
+from mlperf.specs.importers.onnx_patterns import whole_functions
 from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.network.layer import NETWORK_INPUT
 from mlperf.specs.network.shape import Shape
 
 WEIGHTS_AT = {"Conv": 1, "ConvTranspose": 1, "Gemm": 1, "MatMul": 1, "Gather": 0}
 """Which input of an operator holds a matrix of weights."""
+
+DOMAINS = ("", "ai.onnx", "com.microsoft")
+"""Sets of operators whose names mean what they mean here."""
 
 
 def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None, name: str | None = None) -> CnnSpec:
@@ -46,11 +50,13 @@ def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None,
     graph = model.graph
     with _as_onnx_says(str(path)):
         constants = known_tensors(graph)
-    imported = Imported(name or path.stem, _input_shape(path, graph, constants, input_shape))
-    imported.aliases[_input(path, graph, constants).name] = "input"
+    images = _input(path, graph, constants)
+    layout = _layout(graph, images)
+    imported = Imported(name or path.stem, _input_shape(path, images, layout, input_shape))
+    imported.aliases[images.name], imported.layouts[images.name] = NETWORK_INPUT, layout
     _check_own_weights(imported.name, graph, constants)
     with _as_onnx_says(str(path)):
-        nodes = whole_activations(graph, constants)
+        nodes = whole_functions(graph, constants)
     for proto in nodes:
         with _as_onnx_says(f"network {imported.name!r}, node {proto.name!r} ({proto.op_type})"):
             _add_node(imported, constants, proto, model.opset_import)
@@ -83,11 +89,20 @@ def _load(path: Path) -> Any:
     except ImportError as error:
         raise MissingExtraError("onnx is not installed", hint="Install the extra: pip install 'mlperf-estimator[onnx]'.") from error
     try:
-        return onnx.load(str(path), load_external_data=False)
+        return _inlined(onnx.load(str(path), load_external_data=False))
     except OSError as error:
         raise DataError(error.strerror or "cannot be read", place=str(path), hint="Check the path and its permissions.") from error
     except DecodeError as error:
         raise DataError("not an ONNX file", place=str(path), hint="Export the network again.") from error
+
+
+def _inlined(model: Any) -> Any:
+    """The model with the nodes of its own functions in place of the calls of these."""
+    if not model.functions:
+        return model
+    from onnx import inliner
+
+    return inliner.inline_local_functions(model)
 
 
 def _input(path: Path, graph: Any, constants: dict[str, Any]) -> Any:
@@ -99,14 +114,33 @@ def _input(path: Path, graph: Any, constants: dict[str, Any]) -> Any:
     return inputs[0]
 
 
-def _input_shape(path: Path, graph: Any, constants: dict[str, Any], given: tuple[int, int, int] | None) -> Shape:
+def _layout(graph: Any, tensor: Any) -> str:
+    """Order of the input's dimensions: maps come last where the graph at once puts them first, as files of TensorFlow do.
+
+    Two dimensions are numbers of a sample, or indices of tokens; three are tokens.
+    """
+    integers = (6, 7)  # TensorProto.INT32 and INT64
+    rank = len(tensor.type.tensor_type.shape.dim)
+    if rank == 2:
+        return "bt" if tensor.type.tensor_type.elem_type in integers else FLAT
+    readers = [node for node in graph.node if tensor.name in node.input]
+    puts_first = [
+        node.op_type == "Transpose" and [list(each.ints) for each in node.attribute] == [[0, 3, 1, 2]] for node in readers
+    ]
+    if rank == 4 and readers and all(puts_first):
+        return "bhwc"
+    return "btc" if rank == 3 else MAPS_FIRST
+
+
+def _input_shape(path: Path, tensor: Any, layout: str, given: tuple[int, int, int] | None) -> Shape:
     if given is not None:
         return sample_shape(given, str(path))
-    dims = [dim.dim_value for dim in _input(path, graph, constants).type.tensor_type.shape.dim]
-    if len(dims) != 4 or min(dims[1:]) < 1:
-        hint = "Give input_shape = (maps, height, width), or export with fixed sizes (the batch may stay open)."
+    dims = [dim.dim_value for dim in tensor.type.tensor_type.shape.dim]
+    if len(dims) != len(layout) or min(dims[1:]) < 1:
+        hint = "Export with fixed sizes (the batch may stay open), or in Python give from_onnx input_shape = (maps, height, width)."
         raise DataError(f"got an input of {dims}, expected [batch, maps, height, width]", place=str(path), hint=hint)
-    return Shape(*dims[1:])
+    sizes = dict(zip(layout, dims, strict=True))
+    return Shape(sizes.get("c", 1), sizes.get("h", sizes.get("t", 1)), sizes.get("w", 1))
 
 
 def _add_node(imported: Imported, constants: dict[str, Any], proto: Any, opsets: Sequence[Any]) -> None:
@@ -120,6 +154,8 @@ def _add_node(imported: Imported, constants: dict[str, Any], proto: Any, opsets:
     if computed:
         return
     node = OnnxNode.read(proto, constants)
+    if proto.domain not in DOMAINS:
+        raise unknown_operation(imported.name, node.name, f"{proto.domain}.{node.operator}{node.remark}")
     rule = NODES.get(node.operator)
     if rule is None or not rule(imported, node):
         raise unknown_operation(imported.name, node.name, f"{node.operator}{node.remark}")

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from mlperf.specs.importers.imported import MAPS_FIRST, Imported
+from mlperf.specs.importers.imported import Imported
 from mlperf.specs.importers.onnx_node import OnnxNode, Rule
+from mlperf.specs.importers.onnx_views import flatten, reshape, same, squeeze, transpose, unsqueeze
 from mlperf.specs.importers.onnx_windows import conv, pad, pool, resize, transposed_conv
 
 BATCH_END = 2**31 - 1
@@ -20,15 +21,13 @@ def _plain(imported: Imported, node: OnnxNode, *, kind: str, **numbers: Any) -> 
     return True
 
 
-def _same(imported: Imported, node: OnnxNode) -> bool:
-    imported.same(node.output, node.inputs[0])
-    return True
-
-
 def _gemm(imported: Imported, node: OnnxNode) -> bool:
-    if node.attributes.get("transA", 0):
+    """A fully connected layer: what is added is one number a neuron, or, with a factor of 0, nothing."""
+    is_transposed, bias = bool(node.attributes.get("transB", 0)), node.has_input(2) and node.attributes.get("beta", 1.0) != 0.0
+    weights = node.dims(1)
+    if node.attributes.get("transA", 0) or (bias and len(weights) == 2 and math.prod(node.dims(2)) != weights[not is_transposed]):
         return False
-    return _fc(imported, node, is_transposed=bool(node.attributes.get("transB", 0)), bias=node.has_input(2))
+    return _fc(imported, node, is_transposed=is_transposed, bias=bias)
 
 
 def _matmul(imported: Imported, node: OnnxNode) -> bool:
@@ -85,10 +84,6 @@ def _number(imported: Imported, node: OnnxNode) -> bool:
     return imported.number(node.output, node.tensors[0])
 
 
-def _transpose(imported: Imported, node: OnnxNode) -> bool:
-    return imported.permuted(node.output, node.inputs[0], tuple(node.attributes.get("perm", ())))
-
-
 def _layer_norm(imported: Imported, node: OnnxNode) -> bool:
     layout = imported.layout(node.inputs[0])
     if node.attributes.get("axis", -1) not in (-1, len(layout) - 1) or not layout.endswith("c") or not node.has_input(2):
@@ -97,7 +92,16 @@ def _layer_norm(imported: Imported, node: OnnxNode) -> bool:
 
 
 def _group_norm(imported: Imported, node: OnnxNode) -> bool:
-    return _plain(imported, node, kind="group_norm", groups=node.attributes["num_groups"])
+    """With a scale and shift of each map, or without; of one a group, as opset 18 has them alone, there is no layer."""
+    learns, n_maps = node.has_input(1), imported.shape(node.inputs[0]).n_maps
+    if learns and math.prod(node.dims(1)) != n_maps:
+        return False
+    return _plain(imported, node, kind="group_norm", groups=node.attributes["num_groups"], bias=learns)
+
+
+def _batch_norm(imported: Imported, node: OnnxNode) -> bool:
+    """With numbers for each map; where the second dimension is another one, there is no layer."""
+    return math.prod(node.dims(1)) in (1, imported.shape(node.inputs[0]).n_maps) and _plain(imported, node, kind="batch_norm")
 
 
 def _instance_norm(imported: Imported, node: OnnxNode) -> bool:
@@ -106,13 +110,13 @@ def _instance_norm(imported: Imported, node: OnnxNode) -> bool:
 
 
 def _gather(imported: Imported, node: OnnxNode) -> bool:
-    """Rows of a table of embeddings, or the first token."""
+    """Rows of a table of embeddings, or the first or the last token."""
     axis, table = node.attributes.get("axis", 0), node.dims(0)
     if len(table) == 2 and axis == 0 and node.inputs[1] not in node.constants:
         imported.add(node.output, "embedding", node.inputs[1:], n_embeddings=table[0], n_maps=table[1])
         return True
-    is_first = axis == 1 and node.values(1) == [0.0] and not node.dims(1)
-    return is_first and imported.layout(node.inputs[0]) == "btc" and _plain(imported, node, kind="select_token")
+    is_one = axis == 1 and node.values(1) in ([0.0], [-1.0]) and not node.dims(1)
+    return is_one and imported.layout(node.inputs[0]) == "btc" and _plain(imported, node, kind="select_token")
 
 
 def _concat(imported: Imported, node: OnnxNode) -> bool:
@@ -129,33 +133,9 @@ def _concat(imported: Imported, node: OnnxNode) -> bool:
     return True
 
 
-def _flatten(imported: Imported, node: OnnxNode) -> bool:
-    return node.attributes.get("axis", 1) == 1 and _plain(imported, node, kind="flatten")
-
-
-def _reshape(imported: Imported, node: OnnxNode) -> bool:
-    """Two dimensions of which the first is the batch: a flatten; batch, maps and one more: tokens."""
-    sizes, shape, layout = node.values(1), imported.shape(node.inputs[0]), imported.layout(node.inputs[0])
-    if len(sizes) == 3 and layout == MAPS_FIRST and sizes[1] in (0, shape.n_maps):
-        return _plain(imported, node, kind="tokens")
-    n_elements = shape.size
-    return len(sizes) == 2 and sizes[1] in (-1, n_elements) and _plain(imported, node, kind="flatten")
-
-
-def _squeeze(imported: Imported, node: OnnxNode) -> bool:
-    shape = imported.shape(node.inputs[0])
-    return shape.map_size == 1 and _axes(node) == {2, 3} and _plain(imported, node, kind="flatten")
-
-
 def _reduce_mean(imported: Imported, node: OnnxNode) -> bool:
     axes = [int(axis) for axis in node.attributes.get("axes") or node.values(1)]
     return imported.global_mean(node.output, node.inputs[0], axes, keeps=bool(node.attributes.get("keepdims", 1)))
-
-
-def _axes(node: OnnxNode) -> set[int]:
-    """Axes from the attribute (old files) or the second input, counted from the front of four."""
-    axes = node.attributes.get("axes") or node.values(1)
-    return {int(axis) % 4 for axis in axes}
 
 
 def _slice(imported: Imported, node: OnnxNode) -> bool:
@@ -172,12 +152,12 @@ def _slice(imported: Imported, node: OnnxNode) -> bool:
     is_all = all(
         (start == 0.0 or start <= -length) and end >= length for start, end, length in zip(starts, ends, lengths, strict=True)
     )
-    return is_all and all(step == 1.0 for step in steps) and _same(imported, node)
+    return is_all and all(step == 1.0 for step in steps) and same(imported, node)
 
 
 def _split(imported: Imported, node: OnnxNode) -> bool:
     """Into one part; several have no layer."""
-    return node.n_outputs == 1 and _same(imported, node)
+    return node.n_outputs == 1 and same(imported, node)
 
 
 def _clip(imported: Imported, node: OnnxNode) -> bool:
@@ -187,7 +167,7 @@ def _clip(imported: Imported, node: OnnxNode) -> bool:
     function = {(0.0, 6.0): "relu6", (0.0, math.inf): "relu"}.get((low[0], high[0]), "")
     unknown = any(node.has_input(place) and not node.values(place) for place in (1, 2))
     if (low[0], high[0]) == (-math.inf, math.inf) and not unknown:
-        return _same(imported, node)
+        return same(imported, node)
     return bool(function) and not unknown and _plain(imported, node, kind="activation", function=function)
 
 
@@ -214,7 +194,7 @@ NODES: Mapping[str, Rule] = {
     "GlobalAveragePool": partial(_plain, kind="pool", mode="average", output_size=(1, 1)),
     "ReduceMean": _reduce_mean,
     "ConvTranspose": transposed_conv,
-    "Transpose": _transpose,
+    "Transpose": transpose,
     "LayerNormalization": _layer_norm,
     "GroupNormalization": _group_norm,
     "InstanceNormalization": _instance_norm,
@@ -225,14 +205,17 @@ NODES: Mapping[str, Rule] = {
     "Mul": _multiply,
     "Div": _number,
     "Sub": _number,
-    "BatchNormalization": partial(_plain, kind="batch_norm"),
+    "BatchNormalization": _batch_norm,
     "Dropout": partial(_plain, kind="dropout"),
     "Softmax": partial(_plain, kind="softmax"),
     "LogSoftmax": partial(_plain, kind="softmax"),
-    "Flatten": _flatten,
-    "Reshape": _reshape,
-    "Squeeze": _squeeze,
-    "Identity": _same,
+    "Flatten": flatten,
+    "Reshape": reshape,
+    "Squeeze": squeeze,
+    "Unsqueeze": unsqueeze,
+    "Identity": same,
+    "Cast": same,
+    "CastLike": same,
     "Add": _add,
     "Sum": _add,
     "Concat": _concat,

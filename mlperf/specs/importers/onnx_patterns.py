@@ -1,4 +1,4 @@
-"""Activation functions that exporters write as several nodes: SiLU and hard-swish as a gate, GELU by way of erf."""
+"""What exporters write as several nodes: SiLU and hard-swish as a gate, GELU by way of erf, norms of groups by way of others."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any
 
 GATES = {"Sigmoid": "Swish", "HardSigmoid": "HardSwish"}
 """What a tensor times this function of itself is."""
+PARTS_OF_NORMS = ("GroupNormalization", "InstanceNormalization")
+"""Operators that may be the core of a norm of groups."""
 
-Found = tuple[list[Any], Any, str, str]
-"""Nodes that fall away, the node that writes the result, the operator that stands for all, the tensor that it reads."""
+Found = tuple[list[Any], Any, str, list[str], dict[str, int]]
+"""Nodes that fall away, the node that writes the result; the operator that stands for all, what it reads, its attributes."""
 
 
-def whole_activations(graph: Any, constants: Mapping[str, Any]) -> list[Any]:
+def whole_functions(graph: Any, constants: Mapping[str, Any]) -> list[Any]:
     """Nodes of a graph, with one node for every such function; the other nodes of the function fall away."""
     from onnx import helper
 
@@ -21,9 +23,9 @@ def whole_activations(graph: Any, constants: Mapping[str, Any]) -> list[Any]:
     gone: set[int] = set()
     instead: dict[int, Any] = {}
     for node in graph.node:
-        for inner, last, operator, source in (*_gate(links, node), *_gelu(links, node)):
+        for inner, last, operator, inputs, attributes in (*_gate(links, node), *_gelu(links, node), *_group_norm(links, node)):
             gone |= {id(each) for each in inner}
-            instead[id(last)] = helper.make_node(operator, [source], list(last.output), name=last.name)
+            instead[id(last)] = helper.make_node(operator, inputs, list(last.output), name=last.name, **attributes)
     return [instead.get(id(node), node) for node in graph.node if id(node) not in gone]
 
 
@@ -41,6 +43,10 @@ class _Links:
         for output in graph.output:
             self.readers[output.name].append(None)
 
+    def sizes(self, name: str) -> list[int]:
+        """Sizes of a constant along which it varies."""
+        return [size for size in self.constants[name].dims if size > 1]
+
     def only_reader(self, node: Any, operator: str) -> Any:
         """The node that alone reads what ``node`` writes, if it is such an operator; else None."""
         readers = self.readers[node.output[0]]
@@ -57,7 +63,7 @@ class _Links:
 def _gate(links: _Links, node: Any) -> Iterator[Found]:
     product = links.only_reader(node, "Mul") if node.op_type in GATES else None
     if product is not None and sorted(product.input) == sorted((node.input[0], node.output[0])):
-        yield [node], product, GATES[node.op_type], node.input[0]
+        yield [node], product, GATES[node.op_type], [node.input[0]], {}
 
 
 def _gelu(links: _Links, node: Any) -> Iterator[Found]:
@@ -76,6 +82,36 @@ def _gelu(links: _Links, node: Any) -> Iterator[Found]:
     if other == source:
         half = links.only_reader(product, "Mul")
         if links.beside_constant(half, "Mul"):
-            yield [*inner, product], half, "Gelu", source
+            yield [*inner, product], half, "Gelu", [source], {}
     elif links.beside_constant(links.writer.get(other), "Mul") == source and len(links.readers[other]) == 1:
-        yield [*inner, links.writer[other]], product, "Gelu", source
+        yield [*inner, links.writer[other]], product, "Gelu", [source], {}
+
+
+def _group_norm(links: _Links, node: Any) -> Iterator[Found]:
+    """A norm of groups, of which opset 18 knows no scale of each map: the product with one and the sum with a shift stand behind.
+
+    Before that opset, maps are reshaped into groups, normalised each for itself, and reshaped back.
+    """
+    scale = links.constants.get(node.input[1]) if node.op_type in PARTS_OF_NORMS and len(node.input) == 3 else None
+    groups = [each.i for each in node.attribute if each.name == "num_groups"]
+    if scale is None or len(scale.dims) != 1 or scale.dims[0] not in (groups or scale.dims):
+        return
+    inner, last, source = [node], node, node.input[0]
+    if not groups:
+        before, after = links.writer.get(source), links.only_reader(node, "Reshape")
+        if before is None or before.op_type != "Reshape" or after is None or links.only_reader(before, node.op_type) is None:
+            return
+        inner, last, source = [before, node, after], after, before.input[0]
+    learnt: list[str] = []
+    product = links.only_reader(last, "Mul")
+    total = links.only_reader(product, "Add") if links.beside_constant(product, "Mul") else None
+    if total is not None and links.beside_constant(total, "Add"):
+        learnt = [name for each in (product, total) for name in each.input if name in links.constants]
+        sizes = [links.sizes(name) for name in learnt]
+        if sizes[0] == sizes[1] and len(sizes[0]) == 1 and sizes[0] != groups:
+            inner, last = [*inner, product], total
+        else:
+            learnt = []
+    if last is not node:
+        gone = [each for each in inner if each is not last]
+        yield gone, last, "GroupNormalization", [source, *learnt], {"num_groups": scale.dims[0]}

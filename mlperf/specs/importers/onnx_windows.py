@@ -7,6 +7,9 @@ from mlperf.specs.importers.onnx_node import OnnxNode
 from mlperf.specs.importers.padding import same_padding
 from mlperf.specs.network.shape import Size, window_extent
 
+SAME = (b"SAME_UPPER", b"SAME_LOWER")
+"""Padding by which the size of the output follows from the stride alone."""
+
 
 def conv(imported: Imported, node: OnnxNode) -> bool:
     """A convolution of maps; with the padding that stands before it."""
@@ -27,7 +30,9 @@ def pool(imported: Imported, node: OnnxNode, *, mode: str) -> bool:
         return False
     window = _window(imported, node, filter_size)
     source = imported.unpadded(node.inputs[0])[0]
-    imported.add(node.output, "pool", [source], mode=mode, ceil_mode=bool(node.attributes.get("ceil_mode", 0)), **window)
+    # With 'same' padding there is one window for each step of the stride, however the number would be rounded.
+    ceil_mode = bool(node.attributes.get("ceil_mode", 0)) and node.attributes.get("auto_pad", b"NOTSET") not in SAME
+    imported.add(node.output, "pool", [source], mode=mode, ceil_mode=ceil_mode, **window)
     return True
 
 
@@ -45,7 +50,7 @@ def _window(imported: Imported, node: OnnxNode, filter_size: Size) -> dict[str, 
 
 def _padding(imported: Imported, node: OnnxNode, filter_size: Size, stride: Size, dilation: Size) -> Size:
     place = f"network {imported.name!r}, node {node.name!r}"
-    if node.attributes.get("auto_pad", b"NOTSET") in (b"SAME_UPPER", b"SAME_LOWER"):
+    if node.attributes.get("auto_pad", b"NOTSET") in SAME:
         return same_padding(imported.shape(node.inputs[0]), filter_size, stride, dilation, place)
     top, left, bottom, right = node.attributes.get("pads", (0, 0, 0, 0))
     ceil_mode = bool(node.attributes.get("ceil_mode", 0))
@@ -74,7 +79,7 @@ def _transposed_window(imported: Imported, node: OnnxNode, filter_size: Size) ->
     top, left, bottom, right = attributes.get("pads", (0, 0, 0, 0)) if auto == b"NOTSET" else (0, 0, 0, 0)
     totals, sizes = [top + bottom, left + right], (shape.height, shape.width)
     wanted = tuple(attributes.get("output_shape", ()))[-2:]
-    if not wanted and auto in (b"SAME_UPPER", b"SAME_LOWER"):
+    if not wanted and auto in SAME:
         wanted = tuple(size * step for size, step in zip(sizes, stride, strict=True))
     for axis, size in enumerate(wanted):
         totals[axis] = (sizes[axis] - 1) * stride[axis] + extra[axis] + window_extent(filter_size[axis], dilation[axis]) - size

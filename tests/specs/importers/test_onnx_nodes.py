@@ -1,4 +1,4 @@
-"""Operators that change nothing are no layers; what takes a part of the maps has none."""
+"""Operators that change nothing are no layers; parameters of others, counted by hand."""
 
 from __future__ import annotations
 
@@ -68,3 +68,71 @@ def test_what_changes_nothing_is_no_layer(node, known, tmp_path):
 def test_a_part_of_the_maps_has_no_layer(node, known, tmp_path):
     with pytest.raises(DataError, match="node 's': got the operation Slice"):
         read(node, known, tmp_path)
+
+
+def read_whole(nodes, sizes, tmp_path, *, opset=17, functions=(), opsets=()) -> CnnSpec:
+    """A graph from x, three maps of 8 x 8, to y; of weights only the sizes matter."""
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in (("x", ("b", 3, 8, 8)), ("y", None))]
+    weights = [numpy_helper.from_array(np.ones(dims, np.float32), name) for name, dims in sizes.items()]
+    graph = helper.make_graph(nodes, "net", ends[:1], ends[1:], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), *opsets], functions=functions)
+    (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
+    return from_onnx(tmp_path / "net.onnx")
+
+
+FLATTEN = helper.make_node("Flatten", ["x"], ["f"])
+
+
+@pytest.mark.parametrize(
+    ("attributes", "bias", "n_params"),
+    [
+        ({}, (5,), 965),
+        ({"alpha": 0.5, "beta": 2.0}, (1, 5), 965),
+        ({"beta": 0.0}, (5,), 960),
+        ({"beta": 0.0}, (1,), 960),
+    ],
+)
+def test_what_a_gemm_adds_is_learnt_unless_it_is_times_nothing(attributes, bias, n_params, tmp_path):
+    gemm = helper.make_node("Gemm", ["f", "w", "b"], ["y"], **attributes)
+    assert read_whole([FLATTEN, gemm], {"w": (192, 5), "b": bias}, tmp_path).n_params == n_params
+
+
+def test_a_gemm_that_adds_one_number_or_a_tensor_has_no_layer(tmp_path):
+    gemm = helper.make_node("Gemm", ["f", "w", "b"], ["y"])
+    with pytest.raises(DataError, match="node 'y': got the operation Gemm"):
+        read_whole([FLATTEN, gemm], {"w": (192, 5), "b": (1,)}, tmp_path)
+    with pytest.raises(DataError, match="node 'y': got the operation Gemm"):
+        read_whole([FLATTEN, helper.make_node("Gemm", ["f", "w", "f"], ["y"])], {"w": (192, 192)}, tmp_path)
+
+
+def test_a_norm_of_groups_has_numbers_for_each_map(tmp_path):
+    nodes = [CONV, helper.make_node("GroupNormalization", ["c", "s", "s"], ["y"], num_groups=2)]
+    assert read_whole(nodes, {"w": (8, 3, 3, 3), "s": (8,)}, tmp_path, opset=21).n_params == 216 + 16
+    with pytest.raises(DataError, match=r"got the operation GroupNormalization with \{'num_groups': 2\}"):
+        read_whole(nodes, {"w": (8, 3, 3, 3), "s": (2,)}, tmp_path, opset=18)
+
+
+def test_a_batch_norm_over_tokens_is_not_one_over_their_numbers(tmp_path):
+    norm = helper.make_node("BatchNormalization", ["t", "s", "s", "s", "s"], ["y"])
+    nodes = [CONV, helper.make_node("Transpose", ["c"], ["t"], perm=[0, 2, 3, 1]), norm]
+    with pytest.raises(DataError, match="got the operation BatchNormalization"):
+        read_whole(nodes, {"w": (8, 3, 3, 3), "s": (6,)}, tmp_path)
+
+
+CONV = helper.make_node("Conv", ["x", "w"], ["c"])
+OWN = helper.make_opsetid("ours", 1)
+
+
+def test_an_operator_of_another_domain_is_not_taken_for_one_of_the_same_name(tmp_path):
+    nodes = [helper.make_node("Conv", ["x", "w"], ["y"], domain="ours")]
+    with pytest.raises(DataError, match=r"node 'y': got the operation ours\.Conv"):
+        read_whole(nodes, {"w": (8, 3, 3, 3)}, tmp_path, opsets=[OWN])
+
+
+def test_functions_of_the_file_itself_are_read_through(tmp_path):
+    inside = [helper.make_node("Conv", ["a", "v"], ["d"]), helper.make_node("Relu", ["d"], ["e"])]
+    block = helper.make_function("ours", "Conv", ["a", "v"], ["e"], inside, [helper.make_opsetid("", 17)])
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"], domain="ours"), helper.make_node("Conv", ["c", "u"], ["y"], domain="ours")]
+    found = read_whole(nodes, {"w": (8, 3, 3, 3), "u": (4, 8, 1, 1)}, tmp_path, functions=[block], opsets=[OWN])
+    assert [layer.kind for layer in found.layers] == ["conv", "activation"] * 2
+    assert found.n_params == 216 + 32

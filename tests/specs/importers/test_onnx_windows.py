@@ -114,3 +114,11 @@ def test_sizes_and_scales_of_every_version(inputs, attributes, opset, tmp_path):
 def test_maps_that_are_resized_too_are_refused(tmp_path):
     with pytest.raises(DataError, match="got the operation Resize"):
         found_and_inferred(tmp_path, [node("Resize", ["x", "", "scales"], ["y"])], [numbers("scales", [1, 2, 2, 2], np.float32)])
+
+
+@pytest.mark.parametrize("operator", ["MaxPool", "AveragePool"])
+@pytest.mark.parametrize("size", [(18, 8), (6, 8), (13, 9)])
+def test_same_padding_gives_a_window_for_each_step_however_numbers_are_rounded(operator, size, tmp_path):
+    window = {"kernel_shape": [5, 3], "strides": [3, 2], "auto_pad": "SAME_LOWER", "ceil_mode": 1}
+    ours, theirs = found_and_inferred(tmp_path, [node(operator, ["x"], ["y"], **window)], [], size=size)
+    assert ours == theirs == (4, -(-size[0] // 3), -(-size[1] // 2))
