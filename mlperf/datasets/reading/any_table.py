@@ -96,8 +96,9 @@ def read_any_table(
     others = others or ("check" if columns is None else "leave")
     asked = _asked_columns(table.source, table.header, target, columns, categorical)
     names = [name for name in table.header if name in asked or (others != "leave" and name not in table.unnamed)]
-    # A column that is only passed on does not say how the others write their numbers.
-    telling = [name for name in names if name not in categorical and (name in asked or others != "keep" or not asked)]
+    # A column that is only passed on does not say how the others write their numbers, unless nobody named a column of numbers.
+    all_tell = others != "keep" or asked <= set(categorical)
+    telling = [name for name in names if name not in categorical and (name in asked or all_tell)]
     decimal = table.decimal_mark(telling)
     typed = table.typed(names, categorical, target, decimal)
     aside = {name: why for name, why in table.unnamed.items() if name not in names}

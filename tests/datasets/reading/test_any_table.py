@@ -212,3 +212,11 @@ def test_commits_of_which_some_look_like_numbers_are_labels(tmp_path: Path) -> N
     for wrong in ("sha,time_ms\nd9c2825,1\n47003,2\na30febc,4\n", "sha,time_ms\nzebra12,1\n4700374,2\na30febc,4\n"):
         with pytest.raises(DataError, match="expected a label"):
             read_any_table(write(tmp_path, wrong), "time_ms")
+
+
+@pytest.mark.parametrize("labels", [(), ("device",)])
+def test_columns_that_are_passed_on_have_decimal_commas_whoever_names_labels(labels: tuple[str, ...], tmp_path: Path) -> None:
+    path = write(tmp_path, "device;step_ms;n_gpus\nA;12,5;1\nB;7,25;2\n")
+    frame = read_any_table(path, others="keep", columns=list(labels), categorical=list(labels))
+    assert frame["step_ms"].tolist() == [12.5, 7.25]
+    assert frame["device"].tolist() == ["A", "B"]
