@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
+from functools import cache, partial
 from io import BytesIO
 from pathlib import Path
 from textwrap import fill
@@ -76,7 +77,8 @@ def figure_bytes(figure: Figure, file_type: str) -> bytes:
     """The figure as a file's content; the same figure gives the same bytes."""
     stream = BytesIO()
     take_literally(figure)
-    with style():
+    with style(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph \d+ ")  # a sign that no font here has is drawn as a box
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(file_type)
         figure.savefig(stream, format=file_type, metadata=metadata)
     if file_type != "svg":
@@ -92,6 +94,8 @@ def take_literally(figure: Figure) -> None:
         shown = printable_lines(text.get_text())
         if shown != text.get_text():
             text.set_text(shown)
+        if not _own_signs().issuperset(map(ord, shown)):
+            text.set_fontfamily([*text.get_fontfamily(), *_other_fonts()])
     # Labels of ticks are made anew whenever the figure is drawn.
     for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
         for made in (axis.get_major_formatter(), axis.get_minor_formatter()):
@@ -102,6 +106,23 @@ def _format_ticks(label: Callable[[Any], list[str]], places: Any) -> list[str]:
     return [printable_lines(_POWER.sub(_in_letters, text)) for text in label(places)]
 
 
+@cache
+def _own_signs() -> frozenset[int]:
+    """Signs of our font, by number."""
+    fonts = require("matplotlib.font_manager", "report")
+    return frozenset((*fonts.get_font(fonts.findfont(STYLE["font.family"])).get_charmap(), ord("\n")))
+
+
+@cache
+def _other_fonts() -> tuple[str, ...]:
+    """Fonts of this machine that may have what ours lacks: Chinese, Japanese, Korean, Indian and other letters."""
+    names = {font.name for font in require("matplotlib.font_manager", "report").fontManager.ttflist}
+    return tuple(sorted((name for name in names if _WORLD.search(name)), key=lambda name: ("CJK" not in name, name)))
+
+
+_WORLD = re.compile(
+    r"CJK|^Noto Sans|Source Han Sans|WenQuanYi|YaHei|SimHei|PingFang|Hiragino|Gothic|IPA|Nanum|Arial Unicode|Unifont"
+)
 _POWER = re.compile(r"^\$\\mathdefault\{(?P<shown>.*)\}\$$")
 _SUPERSCRIPTS = str.maketrans("0123456789-\N{MINUS SIGN}", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻")
 
@@ -110,6 +131,12 @@ def _in_letters(formula: re.Match[str]) -> str:
     """The label of a logarithmic axis without a formula: ``10²``."""
     plain = formula["shown"].replace(r"\times", "×")
     return re.sub(r"\^\{(.*?)\}", lambda power: power[1].translate(_SUPERSCRIPTS), plain)
+
+
+def in_short(name: str, most: int = 32) -> str:
+    """A name of so many letters at most: of a longer one the beginning and the end, since names of a kind differ at either."""
+    half = (most - 1) // 2
+    return name if len(name) <= most else f"{name[: most - 1 - half].rstrip()}…{name[-half:].lstrip()}"
 
 
 def figure_svg(figure: Figure) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 FRAME = "#D55E00"
 LABELLED_CELLS = 200
+LEAST_WIDTH_IN, LEAST_HEIGHT_IN = 4.2, 1.9
+"""What the labels of the axes and the colour scale need beside a single cell."""
+SIDES_IN, TITLE_LETTERS_PER_INCH = 0.8, 10.0
+"""What stands left of a title, and how many of its bold letters go into an inch."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,12 +71,14 @@ class Plane:
 def search_maps(planes: Sequence[Plane]) -> Figure:
     """Draw planes under each other, at least one; those of one quantity on one colour scale."""
     with style():
-        heights = [1.0 + 0.34 * min(plane.subbatch_size.size, 20) for plane in planes]
-        columns = max(plane.n_nodes.size for plane in planes)
-        figure = new_figure(min(12.0, 2.6 + 0.42 * columns), min(12.0, 0.8 + sum(heights)))
+        heights = [max(LEAST_HEIGHT_IN, 1.0 + 0.34 * min(plane.subbatch_size.size, 20)) for plane in planes]
+        width = min(12.0, max(LEAST_WIDTH_IN, 2.6 + 0.42 * max(plane.n_nodes.size for plane in planes)))
+        figure = new_figure(width, min(12.0, 0.8 + sum(heights)))
         every = figure.subplots(len(planes), 1, squeeze=False, height_ratios=heights)[:, 0]
         for quantity in dict.fromkeys(plane.quantity for plane in planes):
             draw_quantity(figure, [(axes, plane) for axes, plane in zip(every, planes, strict=True) if plane.quantity == quantity])
+        for axes, plane in zip(every, planes, strict=True):
+            axes.set_title(fill(plane.title, int((width - SIDES_IN) * TITLE_LETTERS_PER_INCH)))
         figure.supxlabel(key_text(planes), fontsize=7.5)
     return figure
 

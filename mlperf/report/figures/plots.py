@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mlperf.core.arrays import FloatArray
-from mlperf.report.figures.figures import GREY, MARKERS, PALETTE, single_axes
+from mlperf.report.figures.figures import GREY, MARKERS, PALETTE, in_short, single_axes
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, percent_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+LONGEST_BAR_NAME = 60
+"""Letters; more would leave no room for the bars."""
+FREE_LETTERS, BAR_LETTER_IN = 40, 0.075
+"""Letters of a bar's name beside which there is room enough, and what each more adds to the width."""
+LONGEST_TITLE_LINE = 72
+"""Bold letters over the width of the bars with their names."""
 
 
 def measured_predicted(
@@ -86,7 +94,7 @@ def scatter_groups(axes: Axes, x: FloatArray, y: FloatArray, groups: Sequence[st
     of_point = np.asarray(groups)
     for name, color, marker in zip(names, PALETTE, MARKERS, strict=False):
         here = of_point == name
-        axes.scatter(x[here], y[here], s=20, color=color, marker=marker, alpha=0.85, linewidths=0, zorder=3, label=name)
+        axes.scatter(x[here], y[here], s=20, color=color, marker=marker, alpha=0.85, linewidths=0, zorder=3, label=in_short(name))
 
 
 def residuals(
@@ -134,8 +142,11 @@ def component_bars(breakdowns: Mapping[str, Mapping[str, float]], *, title: str 
     n_named : int
         Components with a colour of their own, the largest first; the rest is one grey part.
     """
-    with single_axes(7.2, 1.5 + 0.42 * len(breakdowns)) as (figure, axes):
-        draw_component_bars(axes, breakdowns, title=title, n_named=n_named)
+    longest = min(max(map(len, breakdowns), default=0), LONGEST_BAR_NAME)
+    with single_axes(7.2 + BAR_LETTER_IN * max(longest - FREE_LETTERS, 0), 1.5 + 0.42 * len(breakdowns)) as (figure, axes):
+        draw_component_bars(axes, breakdowns, n_named=n_named)
+        # Above the names of the bars, too: beside them there is room for a word or two.
+        figure.suptitle(fill(title, LONGEST_TITLE_LINE), x=0.01, ha="left", fontsize="medium", fontweight="bold")
     return figure
 
 
@@ -159,6 +170,7 @@ def draw_component_bars(
         axes.barh(bars, width, left=left, color=color, height=0.62, edgecolor="white", linewidth=0.6, label=label)
         left += width
     axes.invert_yaxis()
+    axes.set_yticks(range(len(bars)), [in_short(bar, LONGEST_BAR_NAME) for bar in bars])
     axes.grid(visible=False, axis="y")
     axes.set(xlabel=f"time ({unit})", title=title)
     place = {"loc": "upper center", "bbox_to_anchor": (0.45, -0.32), "ncols": 4, "fontsize": 7.5}

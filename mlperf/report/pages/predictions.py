@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from mlperf.report.figures.figures import in_short
 from mlperf.report.figures.plots import component_bars, measured_predicted
 from mlperf.report.pages.prediction_details import detail_sections, detailed_figure
 from mlperf.report.text.answer import count_text, listed, short_epoch_lines, unmeasured_lines
@@ -147,11 +148,16 @@ def recommendations(result: Prediction) -> list[str]:
     return [f"{count} of {len(result.cnn)} configurations: a raised flag names what no equation sees (--simulate)."]
 
 
+LONGEST_NAME = 20
+"""Letters of a network's name in a picture; what runs it stands behind."""
+
+
 def prediction_figure(result: Prediction) -> Figure:
     """Bars of both threads' components, for at most eight configurations; of one configuration its distributions as well."""
     bars = {}
     for index in range(min(8, len(result.cnn))):
-        label = f"{result.cnn[index]}, {int(result.run.n_nodes[index])} x {int(result.run.n_gpus_per_node[index])} GPUs"
+        name = in_short(result.cnn[index], LONGEST_NAME)
+        label = f"{name}, {int(result.run.n_nodes[index])} x {int(result.run.n_gpus_per_node[index])} GPUs"
         label = f"{label}, sub-batch {int(result.run.subbatch_size[index])}"
         for thread, parts in (("GPU", result.gpu_breakdown_s), ("update", result.update_breakdown_s)):
             bars[f"{label}: {thread}"] = {name: float(part[index]) for name, part in parts.items()}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlperf.report.figures.figures import GREY, MARKERS, PALETTE, new_figure, style
+from mlperf.report.figures.figures import GREY, MARKERS, PALETTE, in_short, new_figure, style
 from mlperf.report.text.answer import Answer, Outside, count_text, time_range_text
 from mlperf.report.text.numbers import number_text
 from mlperf.report.text.views import Section
@@ -23,6 +23,10 @@ COUNTS = ("n_nodes", "n_gpus", "n_gpus_per_node", "n_workers", "n_replicas")
 MOST_ROWS, MOST_LINES, MOST_BARS = 40, 6, 12
 HEADROOM = 1.3
 """Room above bars for the legend."""
+WIDE = 64.0
+"""From so many times the fewest devices on, both axes of the rate are logarithmic: less would lie on the origin."""
+LONG_LABEL = 3
+"""Letters of a bar's label from which they are turned where there are many."""
 
 
 def fitted_sections(result: FittedRows) -> tuple[Section, ...]:
@@ -154,14 +158,16 @@ def rates_of(result: FittedRows) -> tuple[FloatArray, FloatArray, FloatArray]:
 def _rates(axes: Axes, result: FittedRows, devices: FloatArray, lines: dict[str, list[int]], *, is_line: bool) -> None:
     rate, lower, upper = rates_of(result)
     for number, (label, rows) in enumerate(lines.items()):
-        color, x, y = PALETTE[number % len(PALETTE)], devices[rows], rate[rows]
-        ends = np.nan_to_num([y - lower[rows], upper[rows] - y])
+        color, x, y, label = PALETTE[number % len(PALETTE)], devices[rows], rate[rows], in_short(label) or "predicted"
         is_drawn = is_line and len(rows) > 1
-        axes.errorbar(x, y, yerr=ends, capsize=3, color=color, linestyle="-" if is_drawn else "none")
-        inside = result.in_domain[rows]
+        _intervals(axes, x, (y, lower[rows], upper[rows]), color, is_line=is_drawn)
+        inside, every = result.in_domain[rows], np.isin(np.arange(len(rows)), _spread(len(rows)))
         for chosen, face in ((inside, color), (~inside, "white")):
+            chosen = chosen & (every | (not is_drawn))
             axes.scatter(x[chosen], y[chosen], marker=MARKERS[number], facecolors=face, edgecolors=color, zorder=3)
-        axes.plot([], [], color=color, marker=MARKERS[number], linestyle="-" if is_drawn else "none", label=label or "predicted")
+        axes.plot(
+            [], [], color=color, marker=MARKERS[number], linestyle="-" if is_drawn else "none", label=in_short(label) or "predicted"
+        )
         if is_drawn:
             axes.plot(x, y[0] * x / x[0], color=color, linestyle=":", linewidth=0.9)
     if is_line and any(len(rows) > 1 for rows in lines.values()):
@@ -170,10 +176,31 @@ def _rates(axes: Axes, result: FittedRows, devices: FloatArray, lines: dict[str,
         axes.plot([], [], color=GREY, marker="o", markerfacecolor="white", linestyle="none", label="outside of what was measured")
     unit = "updates" if result.target == "updates_per_s" else "samples"
     title = f"{result.system}: {100 * result.interval.level:g} % intervals of a run"
-    axes.set(ylabel=f"{unit} a second", title=title, xlim=(0, 1.05 * float(devices.max())))
-    axes.set_ylim(0, 1.05 * axes.get_ylim()[1])
-    axes.locator_params(axis="x", integer=True)
-    axes.legend()
+    axes.set(ylabel=f"{unit} a second", title=title)
+    if is_line and float(devices.max()) >= WIDE * float(devices.min()) and np.nanmin([rate, lower, upper]) > 0.0:
+        axes.set(xscale="log", yscale="log")
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2)  # lines go from corner to corner
+    else:
+        axes.set_xlim(0, 1.05 * float(devices.max()))
+        axes.set_ylim(0, 1.05 * axes.get_ylim()[1])
+        axes.locator_params(axis="x", integer=True)
+        axes.legend()
+
+
+def _intervals(axes: Axes, x: FloatArray, rates: tuple[FloatArray, ...], color: str, *, is_line: bool) -> None:
+    """A whisker at each point, or a band along a line of many."""
+    y, lower, upper = rates
+    if is_line and len(x) > MOST_BARS:
+        axes.plot(x, y, color=color)
+        low, high = (np.where(np.isfinite(end), end, y) for end in (lower, upper))
+        axes.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
+        return
+    axes.errorbar(x, y, yerr=np.nan_to_num([y - lower, upper - y]), capsize=3, color=color, linestyle="-" if is_line else "none")
+
+
+def _spread(n_rows: int) -> FloatArray:
+    """Places of at most twelve rows, from the first to the last."""
+    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, MOST_BARS)).round())
 
 
 def parts_of(result: FittedRows) -> dict[str, FloatArray]:
@@ -187,12 +214,14 @@ def parts_of(result: FittedRows) -> dict[str, FloatArray]:
 
 
 def _parts(axes: Axes, result: FittedRows, devices: FloatArray, rows: list[int], label: str) -> None:
-    chosen = [rows[int(place)] for place in np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_BARS)).round())]
+    chosen = [rows[int(place)] for place in _spread(len(rows))]
     places, below = range(len(chosen)), np.zeros(len(chosen))
     for number, (name, seconds) in enumerate(parts_of(result).items()):
         axes.bar(places, 1e3 * seconds[chosen], bottom=below, color=PALETTE[number % len(PALETTE)], label=name)
         below = below + 1e3 * seconds[chosen]
-    axes.set_xticks(list(places), [f"{devices[row]:g}" for row in chosen])
-    title = f"parts of a {'step' if result.target == 'step_s' else 'period'}{f', {label}' if label else ''}"
+    labels = [f"{devices[row]:g}" for row in chosen]
+    is_turned = len(labels) > MOST_BARS // 2 and max(map(len, labels)) > LONG_LABEL
+    axes.set_xticks(list(places), labels, rotation=90 if is_turned else 0)
+    title = f"parts of a {'step' if result.target == 'step_s' else 'period'}{f', {in_short(label, 24)}' if label else ''}"
     axes.set(ylabel="ms", title=title, xlim=(-0.8, len(chosen) - 0.2), ylim=(0, HEADROOM * float(below.max())))
     axes.legend(ncols=2)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from mlperf.core.errors import UsageError
 from mlperf.core.extras import require
-from mlperf.report.figures.figures import PALETTE, single_axes
+from mlperf.report.figures.figures import PALETTE, in_short, single_axes
 from mlperf.report.figures.plots import component_bars
 from mlperf.report.pages.answers import asked_text, objective_text, sizes_text, total_text
 from mlperf.report.pages.predictions import NEGLIGIBLE, observed_section
@@ -31,6 +31,8 @@ WORDS = ("component", "sub-batch", "mean mini-batch", "staleness", "assumed", "i
 SEARCH_WORDS = ("window", "sub-batch", "mean mini-batch", "staleness", "in domain", "Pareto front")
 LESS_OF_OUTPUTS = (("mean_low", "mean_high"),)
 LESS_OF_ROWS = ("energy_j", ("rank_low", "rank_high"), "first_share", "cost", ("epoch_low_s", "epoch_high_s"))
+LONGEST_NAME = 16
+"""Letters of a network's name in a picture; what runs it stands behind."""
 MOST_BARS = 8
 
 
@@ -124,7 +126,7 @@ def prediction_figure(result: SystemPrediction) -> Figure:
     """Bars of the components of every activity, for at most eight configurations."""
     bars = {}
     for index in range(min(MOST_BARS, len(result.cnn))):
-        label = f"{result.cnn[index]}, {configuration_text(result, index)}"
+        label = f"{in_short(result.cnn[index], LONGEST_NAME)}, {configuration_text(result, index)}"
         for activity, parts in result.breakdown_s.items():
             bars[f"{label}: {activity}"] = {name: float(part[index]) for name, part in parts.items()}
     return component_bars(bars, title=result.title)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
 
 from mlperf.core.errors import UsageError
 from mlperf.report.figures.figures import figure_bytes, figure_svg, save_figure
@@ -98,3 +102,34 @@ def test_ticks_of_logarithmic_axes_are_letters(tmp_path: Path) -> None:
     labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
     assert "10\N{SUPERSCRIPT TWO}" in labels or "10\N{SUPERSCRIPT MINUS}\N{SUPERSCRIPT TWO}" in labels
     assert not [label for label in labels if "$" in label or "\\" in label]
+
+
+def test_long_names_and_titles_leave_room_for_bars(tmp_path: Path) -> None:
+    """Labels of more letters than the picture has would shrink the bars to nothing, and say so with a warning."""
+    parts = {"forward": 0.002, "backward": 0.004, "a part of a long name": 0.001}
+    name = "a network of a really long descriptive name, final version {}, 4 x 8 GPUs of a machine of a long name"
+    title = "synchronous data parallelism: all-reduce of gradients, overlapped with the backward pass"
+    figure = component_bars({name.format(number): parts for number in range(3)}, title=title)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        save_figure(figure, tmp_path / "bars.png")
+    FigureCanvasAgg(figure).draw()
+    (axes,) = figure.axes
+    assert axes.get_window_extent().width > figure.bbox.width / 4
+    heading = next(text for text in figure.texts if text.get_text().startswith("synchronous"))
+    assert figure.bbox.x0 <= heading.get_window_extent().x0
+    assert heading.get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_a_single_cell_has_room_for_labels_and_title(tmp_path: Path) -> None:
+    one = np.ones((1, 1), dtype=bool)
+    title = "a network of a really long descriptive name, final version, on a machine of a long name, 1 GPUs a node"
+    plane = Plane(np.array([2]), np.array([4]), np.array([[8.19]]), one, one, (2, 4), title)
+    figure = search_maps([plane])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        save_figure(figure, tmp_path / "cell.png")
+    FigureCanvasAgg(figure).draw()
+    heading = next(text for text in figure.findobj(Text) if text.get_text().startswith("a network"))
+    assert heading.get_window_extent().x1 <= figure.bbox.x1
+    assert figure.axes[0].yaxis.label.get_window_extent().y0 >= figure.bbox.y0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
@@ -111,3 +112,22 @@ def test_plans_are_drawn_by_replicas() -> None:
     figure = fitted_figure(result)
     assert [axes.get_xlabel() for axes in figure.axes] == ["replicas", "replicas"]
     assert sum(parts_of(result).values()) == pytest.approx(result.predicted)
+
+
+def test_many_devices_are_a_band_on_logarithmic_axes_with_labels_apart(model: SystemFit, tmp_path: Path) -> None:
+    """Two hundred whiskers would be a wall, and all but the last few points would lie on the origin."""
+    result = asked(model, tuple(range(8, 1601, 8)), (16, 64))
+    figure = fitted_figure(result)
+    rates, parts = figure.axes
+    assert (rates.get_xscale(), rates.get_yscale()) == ("log", "log")
+    bands = [each for each in rates.collections if type(each).__name__ == "FillBetweenPolyCollection"]
+    ends = np.concatenate([band.get_paths()[0].vertices[:, 1] for band in bands])
+    _, lower, upper = rates_of(result)
+    assert (ends.min(), ends.max()) == (pytest.approx(lower.min()), pytest.approx(upper.max()))
+    save_figure(figure, tmp_path / "many.png")
+    boxes = [label.get_window_extent() for label in parts.get_xticklabels()]
+    assert len(boxes) == 12
+    assert all(one.x1 < other.x0 for one, other in itertools.pairwise(boxes))
+    legend = rates.get_legend()
+    assert legend is not None
+    assert legend.get_window_extent().y1 < rates.get_window_extent().y0
