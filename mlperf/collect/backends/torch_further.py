@@ -130,6 +130,14 @@ def _recurrent(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
     return Recurrent()
 
 
+def _part(torch: Any, _cnn: CnnSpec, layer: Layer) -> Any:
+    return _applied(torch, lambda _own, x: x[:, layer.first : layer.first + layer.n_maps].contiguous())
+
+
+def _shuffle(torch: Any, _cnn: CnnSpec, layer: Layer) -> Any:
+    return _applied(torch, lambda _own, x: x.unflatten(1, (layer.groups, -1)).transpose(1, 2).flatten(1, 2))
+
+
 _MODULES: Mapping[str, Callable[[Any, CnnSpec, Layer], Any]] = {
     "transposed_conv": _transposed_conv,
     "resize": _resize,
@@ -143,6 +151,8 @@ _MODULES: Mapping[str, Callable[[Any, CnnSpec, Layer], Any]] = {
     "embedding": _embedding,
     "attention": _attention,
     "recurrent": _recurrent,
+    "part": _part,
+    "shuffle": _shuffle,
 }
 FURTHER_KINDS = (*_MODULES, "tokens")
 """Kinds that these modules compute, and the one that is a mere reshape."""

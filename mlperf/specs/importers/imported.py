@@ -75,6 +75,8 @@ class Imported:
         Shapes of learnt tensors that no layer writes, by foreign name.
     padded : dict
         Foreign tensors that are another one with rows and columns of a constant around it; only windows can read them.
+    grouped : dict
+        Groups of foreign tensors whose maps stand in rows of one group each, or in columns.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Imported:
     layouts: dict[str, str] = field(default_factory=dict)
     constants: dict[str, tuple[int, ...]] = field(default_factory=dict)
     padded: dict[str, tuple[str, Borders]] = field(default_factory=dict)
+    grouped: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.shapes[NETWORK_INPUT] = self.input_shape
@@ -109,6 +112,13 @@ class Imported:
         """``tensor`` holds the same numbers as ``source``, perhaps in another order: no layer."""
         self.aliases[tensor] = self._writer(source)
         self.layouts[tensor] = layout or self.layout(source)
+
+    def part(self, tensor: str, source: str, first: int, n_maps: int) -> None:
+        """``tensor`` is ``n_maps`` maps of ``source``, from number ``first`` on; all of them are the same tensor."""
+        if n_maps == self.shape(source).n_maps:
+            self.same(tensor, source)
+        else:
+            self.add(tensor, "part", [source], first=first, n_maps=n_maps)
 
     def number(self, tensor: str, source: str) -> bool:
         """One number added to every element of ``source``, or multiplied with it: a pass over the elements."""

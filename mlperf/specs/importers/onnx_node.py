@@ -27,8 +27,8 @@ class OnnxNode:
         By name.
     constants : Mapping
         Shapes (and, through `values`, contents) of the inputs known from the file.
-    n_outputs : int
-        Tensors that it writes.
+    outputs : tuple of str
+        All tensors that it writes.
     """
 
     name: str
@@ -37,7 +37,7 @@ class OnnxNode:
     output: str
     attributes: Mapping[str, Any]
     constants: Mapping[str, Any]
-    n_outputs: int = 1
+    outputs: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, proto: Any, constants: Mapping[str, Any]) -> OnnxNode:
@@ -46,7 +46,7 @@ class OnnxNode:
 
         attributes = {each.name: get_attribute_value(each) for each in proto.attribute}
         known = {name: constants[name] for name in proto.input if name in constants}
-        name, outputs = proto.name or proto.output[0], len(proto.output)
+        name, outputs = proto.name or proto.output[0], tuple(proto.output)
         return cls(name, proto.op_type, tuple(proto.input), proto.output[0], attributes, known, outputs)
 
     @property

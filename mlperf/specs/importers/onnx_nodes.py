@@ -9,11 +9,9 @@ from typing import Any
 
 from mlperf.specs.importers.imported import Imported
 from mlperf.specs.importers.onnx_node import OnnxNode, Rule
+from mlperf.specs.importers.onnx_parts import slice_maps, split_maps
 from mlperf.specs.importers.onnx_views import flatten, reshape, same, squeeze, transpose, unsqueeze
 from mlperf.specs.importers.onnx_windows import conv, pad, pool, resize, transposed_conv
-
-BATCH_END = 2**31 - 1
-"""What exporters write for an end behind everything, at least."""
 
 
 def _plain(imported: Imported, node: OnnxNode, *, kind: str, **numbers: Any) -> bool:
@@ -138,28 +136,6 @@ def _reduce_mean(imported: Imported, node: OnnxNode) -> bool:
     return imported.global_mean(node.output, node.inputs[0], axes, keeps=bool(node.attributes.get("keepdims", 1)))
 
 
-def _slice(imported: Imported, node: OnnxNode) -> bool:
-    """All of a tensor; a part of it has no layer."""
-    given = [node.values(place) for place in range(1, len(node.inputs))]
-    old = [[float(end) for end in node.attributes.get(name, ())] for name in ("starts", "ends", "axes")]
-    starts, ends, axes, steps = [*(given or old), [], [], [], []][:4]
-    if not starts or len(starts) != len(ends) or any(node.has_input(place) and not node.values(place) for place in range(1, 5)):
-        return False
-    shape, layout = imported.shape(node.inputs[0]), imported.layout(node.inputs[0])
-    sizes = {"c": shape.n_maps, "h": shape.height, "w": shape.width, "t": shape.height}
-    # How many samples there are is open: only an end that no batch reaches is behind all.
-    lengths = [sizes.get(layout[int(axis)], BATCH_END) for axis in axes or range(len(starts))]
-    is_all = all(
-        (start == 0.0 or start <= -length) and end >= length for start, end, length in zip(starts, ends, lengths, strict=True)
-    )
-    return is_all and all(step == 1.0 for step in steps) and same(imported, node)
-
-
-def _split(imported: Imported, node: OnnxNode) -> bool:
-    """Into one part; several have no layer."""
-    return node.n_outputs == 1 and same(imported, node)
-
-
 def _clip(imported: Imported, node: OnnxNode) -> bool:
     """Between 0 and 6, or not below 0; without bounds nothing at all."""
     low = node.values(1) or [node.attributes.get("min", -math.inf)]
@@ -220,7 +196,7 @@ NODES: Mapping[str, Rule] = {
     "Sum": _add,
     "Concat": _concat,
     "Clip": _clip,
-    "Slice": _slice,
-    "Split": _split,
+    "Slice": slice_maps,
+    "Split": split_maps,
     **{operator: partial(_plain, kind="activation", function=function) for operator, function in _ACTIVATIONS.items()},
 }

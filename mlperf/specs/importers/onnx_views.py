@@ -6,6 +6,7 @@ import math
 
 from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, Imported
 from mlperf.specs.importers.onnx_node import OnnxNode
+from mlperf.specs.importers.onnx_parts import GROUP_COLUMNS, groups_swapped, in_groups, shuffled
 
 TOKENS_LAST, TOKENS_FIRST = "bct", "btc"
 
@@ -21,6 +22,8 @@ def same(imported: Imported, node: OnnxNode) -> bool:
 
 def transpose(imported: Imported, node: OnnxNode) -> bool:
     """Dimensions in another order; without one given, back to front."""
+    if groups_swapped(imported, node):
+        return True
     backwards = range(len(imported.layout(node.inputs[0])))[::-1]
     return imported.permuted(node.output, node.inputs[0], tuple(node.attributes.get("perm", backwards)))
 
@@ -34,11 +37,15 @@ def flatten(imported: Imported, node: OnnxNode) -> bool:
 
 
 def reshape(imported: Imported, node: OnnxNode) -> bool:
-    """Two sizes of which the first is the batch: a flatten; batch, maps and one more: tokens; four as they were: nothing."""
+    """Two sizes of which the first is the batch: a flatten; batch, maps and one more: tokens; as they were: nothing."""
     sizes, shape, layout = node.values(1), imported.shape(node.inputs[0]), imported.layout(node.inputs[0])
     if len(sizes) == 3 and layout == MAPS_FIRST and sizes[1] in (0, shape.n_maps):
         imported.add(node.output, "tokens", node.inputs[:1])
         return True
+    if in_groups(imported, node, sizes):
+        return True
+    if len(sizes) == 4 and layout == GROUP_COLUMNS and _as_before(sizes, imported, node.inputs[0]):
+        return shuffled(imported, node)
     if len(sizes) == 4 and layout in (MAPS_FIRST, FLAT) and _as_before(sizes, imported, node.inputs[0]):
         imported.same(node.output, node.inputs[0], MAPS_FIRST)
         return True

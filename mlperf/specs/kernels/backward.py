@@ -16,12 +16,12 @@ from mlperf.specs.network.windows import pool_access, pool_kernels, pool_window
 
 def backward_work(cnn: CnnSpec) -> Iterator[Work]:
     """Kernels from the loss gradient back to the first layer with weights, in execution order, for one sample."""
-    fused, needed, consumers = fusion(cnn), cnn.needs_gradient, cnn.consumers
+    fused, needed, summed = fusion(cnn), cnn.needs_gradient, cnn.n_gradients
     for layer in reversed(cnn.layers):
         if not needed[layer.name]:
             continue
         target = cnn.shapes[layer.name]
-        readers = len(consumers[layer.name])
+        readers = summed[layer.name]
         if readers > 1:
             yield memory_work(
                 "add_gradient", layer.name, target.size * (readers - 1), (readers * target.n_maps, target.n_maps), target

@@ -27,6 +27,16 @@ def joined(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
     yield memory_work(layer.kind, layer.name, target.size * (len(sources) - 1), maps, target)
 
 
+def _copied(layer: Layer, _sources: Sources, target: Shape) -> Iterator[Work]:
+    """Maps laid out anew, one behind the other: what a concatenation does with each of its inputs."""
+    yield pass_work("concat", layer.name, target.size, target)
+
+
+def _copied_back(layer: Layer, _sources: Sources, target: Shape, wanted: bool) -> Iterator[Work]:
+    if wanted:
+        yield pass_work("concat_gradient", layer.name, target.size, target)
+
+
 def _multiply_back(layer: Layer, sources: Sources, target: Shape, _wanted: bool) -> Iterator[Work]:
     """The gradient times the other factors, for every factor; sums over what was stretched are part of it."""
     maps = (len(sources) * target.n_maps, len(sources) * target.n_maps)
@@ -186,6 +196,8 @@ FORWARD: Mapping[str, Callable[[Layer, Sources, Shape], Iterator[Work]]] = {
     "embedding": once,
     "attention": _attention,
     "recurrent": _recurrent,
+    "part": _copied,
+    "shuffle": _copied,
 }
 
 BACKWARD: Mapping[str, Callable[[Layer, Sources, Shape, bool], Iterator[Work]]] = {
@@ -202,4 +214,6 @@ BACKWARD: Mapping[str, Callable[[Layer, Sources, Shape, bool], Iterator[Work]]] 
     "embedding": _once_back,
     "attention": _attention_back,
     "recurrent": _recurrent_back,
+    "part": _copied_back,
+    "shuffle": _copied_back,
 }

@@ -55,11 +55,11 @@ def _passes(cnn: CnnSpec) -> Iterator[Work]:
     forward = {layer.name: _forward(cnn, layer) for layer in cnn.layers if runs(layer)}
     yield from forward.values()
     yield softmax_work(cnn)
-    needed, consumers = cnn.needs_gradient, cnn.consumers
+    needed, summed = cnn.needs_gradient, cnn.n_gradients
     for layer in reversed(cnn.layers):
         if not needed[layer.name]:
             continue
-        target, readers = cnn.shapes[layer.name], len(consumers[layer.name])
+        target, readers = cnn.shapes[layer.name], summed[layer.name]
         if readers > 1:
             maps = (readers * target.n_maps, target.n_maps)
             yield memory_work("add_gradient", layer.name, target.size * (readers - 1), maps, target)

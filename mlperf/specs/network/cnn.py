@@ -167,6 +167,17 @@ class CnnSpec:
                 readers[source].append(name)
         return {name: tuple(found) for name, found in readers.items()}
 
+    @property
+    def n_gradients(self) -> Mapping[str, int]:
+        """Gradients that meet in each layer's output: one a reading, but parts of different maps fill one together."""
+        by_name = {layer.name: layer for layer in self.layers}
+        found: dict[str, int] = {}
+        for name, readers in self.consumers.items():
+            parts = [by_name[reader] for reader in readers if by_name[reader].kind == "part"]
+            deepest = max((sum(one.first <= part.first < one.first + one.n_maps for one in parts) for part in parts), default=0)
+            found[name] = len(readers) - len(parts) + deepest
+        return found
+
     def sprint_form(self, *, floor: bool = False) -> SprintForm:
         """The numbers of the SPRINT form (eqs. 2 and 3 of Oyama et al.).
 

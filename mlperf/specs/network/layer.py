@@ -58,6 +58,8 @@ KIND_FIELDS: Mapping[str, tuple[str, ...]] = {
     "embedding": ("n_embeddings", "n_maps"),
     "attention": ("n_heads", "bias"),
     "recurrent": ("n_maps", "cell", "bidirectional", "bias"),
+    "part": ("n_maps", "first"),
+    "shuffle": ("groups",),
 }
 """The fields that each kind of layer reads, beyond ``name``, ``kind`` and ``inputs``."""
 
@@ -83,7 +85,8 @@ class Layer:
     ``embedding`` reads one map of indices. ``attention`` is multi-head self-attention with its projections; ``recurrent`` goes
     through the tokens one after another and writes its state at each. ``layer_norm``
     normalises over the maps at each place, ``group_norm`` over groups of maps. ``multiply`` broadcasts inputs of one map or of
-    1 x 1 elements, ``layer_scale`` multiplies every map by a learnt number. Stochastic depth is no layer.
+    1 x 1 elements, ``layer_scale`` multiplies every map by a learnt number. ``part`` hands on some of the maps, one behind the
+    other; ``shuffle`` takes the first map of every group, then the second of each. Stochastic depth is no layer.
 
     A pair is (height, width); a single integer stands for a square. A field that the layer's kind does not read
     (`KIND_FIELDS`) must keep its default.
@@ -98,7 +101,7 @@ class Layer:
         The producing layers; ``()`` means the layer before, ``"input"`` the network's input.
     n_maps : int
         Maps (channels, neurons) that a ``conv``, ``transposed_conv`` or ``fc`` writes, or the width of an ``embedding``; of a
-        ``recurrent`` layer the units of one direction.
+        ``recurrent`` layer the units of one direction, of a ``part`` the maps that it hands on.
     filter_size : (int, int)
         Window of a ``conv``, ``transposed_conv`` or ``pool``.
     stride : (int, int)
@@ -108,7 +111,7 @@ class Layer:
     dilation : (int, int)
         Distance between the window's elements.
     groups : int
-        Independent groups of maps of a convolution or a ``group_norm``.
+        Independent groups of maps of a convolution or a ``group_norm``; of a ``shuffle`` those whose maps are mixed.
     bias : bool
         Whether a convolution, ``fc`` or ``attention`` adds learnt biases, a ``recurrent`` layer one to each of its two products, or
         a norm has a learnt scale and shift.
@@ -132,6 +135,8 @@ class Layer:
         One of `CELLS`, for ``recurrent``.
     bidirectional : bool
         Whether a ``recurrent`` layer goes through the tokens from either end; it then writes twice as many maps.
+    first : int
+        Number, from 0, of the first map that a ``part`` hands on.
 
     Raises
     ------
@@ -159,6 +164,7 @@ class Layer:
     n_embeddings: int = 0
     cell: str = "lstm"
     bidirectional: bool = False
+    first: int = 0
 
     def __post_init__(self) -> None:
         _check_name(self)
@@ -311,6 +317,12 @@ def _check_recurrent(layer: Layer) -> None:
     _check_choice(layer, "cell", tuple(CELLS))
 
 
+def _check_part(layer: Layer) -> None:
+    _check_counts(layer, "n_maps")
+    if not _is_count(layer.first, 0):
+        raise _refusal(layer, "first", "an integer >= 0", "Maps are counted from 0.")
+
+
 _CHECKS: Mapping[str, Callable[[Layer], None]] = {
     "conv": _check_conv,
     "pool": _check_pool,
@@ -322,4 +334,6 @@ _CHECKS: Mapping[str, Callable[[Layer], None]] = {
     "embedding": lambda layer: _check_counts(layer, "n_maps", "n_embeddings"),
     "attention": lambda layer: _check_counts(layer, "n_heads"),
     "recurrent": _check_recurrent,
+    "part": _check_part,
+    "shuffle": lambda layer: _check_counts(layer, "groups"),
 }

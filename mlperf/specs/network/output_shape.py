@@ -164,6 +164,13 @@ def _recurrent(layer: Layer, inputs: Inputs) -> Shape:
     return Shape(layer.n_maps * layer.n_directions, inputs[0].height, 1)
 
 
+def _part(layer: Layer, inputs: Inputs) -> Shape:
+    last, source = layer.first + layer.n_maps, inputs[0]
+    if last > source.n_maps:
+        raise _misfit(layer, source, f"at least {last} maps", "A part takes n_maps maps from the map number first on.")
+    return Shape(layer.n_maps, source.height, source.width)
+
+
 def _check_groups(layer: Layer, source: Shape) -> None:
     if source.n_maps % layer.groups:
         expected = f"a divisor of the {source.n_maps} maps it reads"
@@ -201,4 +208,6 @@ _RULES: Mapping[str, Callable[[Layer, Inputs], Shape]] = {
     "embedding": _embedding,
     "attention": _attention,
     "recurrent": _recurrent,
+    "part": _part,
+    "shuffle": _group_norm,
 }

@@ -75,3 +75,10 @@ def test_multiply_and_scale_broadcast() -> None:
     product = further_module(torch, CnnSpec("two", 3, 4, layers), layers[1])
     factors = torch.randn(2, 3, 1, 1)
     torch.testing.assert_close(product(x, factors), torch.einsum("bcyx,bc->bcyx", x, factors[:, :, 0, 0]))
+
+
+def test_parts_and_shuffles_take_maps_in_their_order() -> None:
+    part, x = module_and_input(Layer("p", "part", n_maps=2, first=3), 6, 2, 2)
+    torch.testing.assert_close(part(x), x[:, 3:5])
+    shuffle, _ = module_and_input(Layer("s", "shuffle", groups=2), 6, 2, 2)
+    torch.testing.assert_close(shuffle(x), x[:, [0, 3, 1, 4, 2, 5]])

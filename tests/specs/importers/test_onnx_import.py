@@ -223,7 +223,7 @@ W = weights("w", 4, 3, 3, 3)
         ([CONV, helper.make_node("Div", ["c", "c"], ["y"])], [W], "node 'y': got the operation Div"),
         ([helper.make_node("Concat", ["x", "x"], ["y"], axis=2)], [], "node 'y': got the operation Concat with {'axis': 2}"),
         ([helper.make_node("Clip", ["x"], ["y"])], [], "got outputs y, expected the last layer's only"),
-        ([helper.make_node("Split", ["x"], ["y", "z"], axis=1)], [], "node 'y': got the operation Split with {'axis': 1}"),
+        ([helper.make_node("Split", ["x"], ["y", "z"], axis=2)], [], "node 'y': got the operation Split with {'axis': 2}"),
         ([helper.make_node("Reshape", ["x", "s"], ["y"])], [constant("s", [-1, 64, 3])], "node 'y': got the operation Reshape"),
         ([helper.make_node("Flatten", ["x"], ["y"], axis=2)], [], "node 'y': got the operation Flatten"),
         (

@@ -235,3 +235,56 @@ def test_what_a_recurrence_cannot_be(numbers, told):
 def test_a_recurrence_reads_a_sequence():
     with pytest.raises(DataError, match="'r'"):
         CnnSpec("maps", 3, (4, 4), (Layer("r", "recurrent", n_maps=2),))
+
+
+def test_parts_of_different_maps_fill_one_gradient():
+    """Split in half, one half through a convolution, joined and shuffled; two samples of 5 x 5 places."""
+    layers = (
+        Layer("c", "conv", n_maps=8, filter_size=1, bias=False),
+        Layer("left", "part", n_maps=4),
+        Layer("right", "part", inputs=("c",), n_maps=4, first=4),
+        Layer("d", "conv", n_maps=4, filter_size=1, bias=False),
+        Layer("join", "concat", inputs=("left", "d")),
+        Layer("mixed", "shuffle", groups=2),
+        Layer("y", "fc", n_maps=3),
+    )
+    cnn = CnnSpec("halves", 3, 5, layers)
+    assert (cnn.n_params, cnn.n_macs) == (24 + 16 + 600 + 3, 25 * (24 + 16) + 600)
+    assert {name: cnn.n_gradients[name] for name in ("c", "left", "right")} == {"c": 1, "left": 1, "right": 1}
+    for name, maps in (("left", 4), ("right", 4), ("mixed", 8)):
+        passes = {call.kernel: call.access_bytes for call in kernel_calls(cnn, 2) if call.layer == name}
+        assert passes == {"concat": 4 * 2 * 25 * maps, "concat_gradient": 4 * 2 * 25 * maps}
+    assert "add_gradient" not in {call.kernel for call in kernel_calls(cnn, 2)}
+    names = [call.kernel for call in library_calls(cnn, 2) if call.layer in ("left", "mixed")]
+    assert names == ["part_forward", "shuffle_forward", "shuffle_backward", "part_backward"]
+
+
+def test_gradients_of_parts_that_overlap_meet():
+    """Maps 2 and 3 are read by both parts, and all by the sum of the layer with itself behind a convolution."""
+    layers = (
+        Layer("c", "conv", n_maps=6, filter_size=1),
+        Layer("low", "part", n_maps=4),
+        Layer("high", "part", inputs=("c",), n_maps=4, first=2),
+        Layer("sum", "add", inputs=("low", "high")),
+        Layer("last", "concat", inputs=("c", "sum")),
+    )
+    cnn = CnnSpec("overlap", 3, 5, layers)
+    assert cnn.n_gradients["c"] == 3
+    (met,) = [call for call in kernel_calls(cnn, 1) if call.kernel == "add_gradient"]
+    assert (met.layer, met.access_bytes) == ("c", 4 * 2 * 6 * 25)
+
+
+@pytest.mark.parametrize(
+    ("layer", "message"),
+    [
+        (Layer("p", "part", n_maps=4, first=3), "got 6 maps of 5 x 5, expected at least 7 maps"),
+        (Layer("s", "shuffle", groups=4), "expected a divisor of the 6 maps it reads"),
+    ],
+)
+def test_parts_and_groups_must_fit(layer, message):
+    with pytest.raises(DataError, match=message):
+        CnnSpec("small", 6, 5, (layer,))
+    with pytest.raises(DataError, match="first"):
+        Layer("p", "part", n_maps=1, first=-1)
+    with pytest.raises(DataError, match="n_maps"):
+        Layer("p", "part")
