@@ -82,6 +82,9 @@ def parse_build(text: str) -> Build:
         compiler, *flags = shlex.split(command)
     except ValueError:
         raise UsageError(f"got build {text!r}, expected a compiler with options", hint='For example "gcc -O2 -msse3".') from None
+    if "=" in command.split("-")[0]:
+        hint = 'A name has letters, digits and _ . + - alone: "fast=gcc -O2 -msse3".'
+        raise UsageError(f"got build {text!r}, expected NAME=COMPILER FLAGS", hint=hint)
     for flag in flags:
         if flag in REFUSED or flag.startswith("-flto"):
             raise UsageError(

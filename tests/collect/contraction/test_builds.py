@@ -20,7 +20,7 @@ def test_names_and_options() -> None:
     assert Build("b", "/usr/bin/gcc", ("-O2",), "12.2.0").compiler_flags == "gcc-12.2.0 -O2"
 
 
-@pytest.mark.parametrize("text", ["", "gcc -O2 -flto", "gcc -S", "gcc '-O2"])
+@pytest.mark.parametrize("text", ["", "gcc -O2 -flto", "gcc -S", "gcc '-O2", "my build=gcc -O2"])
 def test_refused(text: str) -> None:
     with pytest.raises(UsageError, match="expected"):
         parse_build(text)
