@@ -26,7 +26,7 @@ from mlperf.training.run_errors import AskedRuns, half_widths, no_errors, outsid
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign
 
-WITHOUT_WORK = ("activation", "flatten", "dropout", "softmax", "tokens", "select_token", "concatenate", "add")
+WITHOUT_WORK = ("activation", "flatten", "dropout", "softmax", "tokens", "select_token", "concat", "part", "shuffle", "add")
 """Kinds of layers that hardly take time beside the others."""
 
 

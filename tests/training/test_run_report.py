@@ -14,6 +14,7 @@ from mlperf.datasets import Campaign
 from mlperf.report.pages.model_answers import model_answer, report_answer
 from mlperf.report.pages.models import report_sections
 from mlperf.specs import load_cnn
+from mlperf.specs.network.cnn import CnnSpec, Layer
 from mlperf.training.model import Model
 from mlperf.training.reported_model import model_report
 from mlperf.training.run_model import layer_kinds
@@ -71,6 +72,8 @@ def test_kinds_of_layers_with_work_of_their_own(runs_campaign: Campaign) -> None
     assert "conv" in plain
     assert "activation" not in plain
     assert "conv in groups" in layer_kinds([load_cnn("mobilenet_v3_large")])
+    branches = (Layer("a", "conv", n_maps=4, filter_size=1), Layer("b", "part", n_maps=2), Layer("c", "concat", inputs=("a", "b")))
+    assert layer_kinds([CnnSpec("joined", 3, 8, branches)]) == ("conv",)
 
 
 def test_runs_of_another_network_and_runs_without_their_components_are_refused(runs_campaign: Campaign) -> None:
