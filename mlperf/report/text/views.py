@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 WIDE = 10_000
 """Wider than any table: nothing is folded, cut or left out of what goes into a file or a pipe."""
 
+WITHOUT_PLOT = ("demo", "train")
+"""Commands whose figures other ways show: a folder of its own, ``mlperf report MODEL --plot``."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Section:
@@ -127,8 +130,9 @@ def with_figure() -> list[str]:
 
 
 def drawn_commands() -> list[str]:
-    """Commands some of whose results can be drawn."""
-    return [command for command, classes in RESULTS.items() if any(view.figure for view in classes.values())]
+    """Commands with an option --plot, some of whose results can be drawn."""
+    drawn = [command for command, classes in RESULTS.items() if any(view.figure for view in classes.values())]
+    return [command for command in drawn if command not in WITHOUT_PLOT]
 
 
 def load(target: str) -> Callable[..., Any]:

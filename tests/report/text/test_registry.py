@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from click.testing import CliRunner
 
+from mlperf.cli.main import cli
 from mlperf.cli.recordings.group import COMMANDS
 from mlperf.core.shown import Shown
 from mlperf.report.text.registry import RESULTS, VIEWS, View, view_at, view_of
@@ -43,6 +45,12 @@ def test_commands_with_figures_are_named_once() -> None:
     assert {"predict", "search", "compare", "optimize"} <= set(commands)
     assert "calibrate" not in commands
     assert len(commands) == len(set(commands))
+
+
+def test_commands_that_a_hint_names_for_figures_have_the_option() -> None:
+    for command in drawn_commands():
+        asked = CliRunner().invoke(cli, [*command.split(), "--help"])
+        assert "--plot" in asked.output, command
 
 
 def test_a_view_that_says_nothing_is_empty_everywhere() -> None:
