@@ -36,11 +36,11 @@ def compared_answer(found: ComparedRuns) -> Answer:
 
 
 def ratio_text(found: ComparedRuns) -> str:
-    """The ratio with its interval, and means on both sides."""
-    values = found.summary["mean_s" if found.is_time else "mean"].tolist()
-    means = [plain_time(each) if found.is_time else number_text(each) for each in values]
+    """The ratio with its interval, and means (or medians, of which it then is) on both sides."""
+    values = found.summary[f"{found.statistic}_s" if found.is_time else found.statistic].tolist()
+    sides = [plain_time(each) if found.is_time else number_text(each) for each in values]
     ratio, low, high = (number_text(each) for each in (found.ratio, found.ratio_low, found.ratio_high))
-    return f"B / A {ratio} ({100 * found.level:g} %: {low} to {high}), {means[0]} and {means[1]}"
+    return f"B / A {ratio} ({100 * found.level:g} %: {low} to {high}), {sides[0]} and {sides[1]}"
 
 
 def _more(found: ComparedRuns) -> str:

@@ -24,6 +24,8 @@ COMMANDS, TIMES, RECORDINGS = "commands", "times", "recordings"
 FAILURES = (FAILED, NO_NUMBER)
 SHORT_SERIES = 60
 """Fewer values than this in a series, and neighbours that resemble one another make the interval too narrow (see the tests)."""
+MANY_TIMES, SKEWED = 2, 1.0
+"""A short series beside one this many times as long whose values are at least this skewed: see `_few_notes`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,8 @@ def compare_times(
 
     Notes
     -----
-    Ratio of arithmetic means; its error from the means of up to ten batches. What differs from one run to the next cannot be seen.
+    Ratio of arithmetic means (or of medians); its error from batches of up to a tenth of a series. What differs from one run to the
+    next cannot be seen.
     """
     question = question or Question()
     found = independent_ratio(a, b, statistic=question.statistic, level=question.level)
@@ -192,7 +195,10 @@ def compare_times(
             "one run each: what differs from run to run is not in the interval; mlperf compare-runs 'A' 'B' runs commands in turns"
         ]
         summary["steps_per_second"] = 1.0 / summary["mean_s"]
-    notes += [*_alike_notes(a, b, what), *_drift_note(drift, "it is not taken out")]
+    notes += [*_few_notes(a, b, what, question.statistic), *_alike_notes(a, b, what)]
+    if math.isnan(found.low):
+        notes.append(f"that is too few {what} for an interval of the median at this level: measure more, or take --statistic mean")
+    notes += [*_drift_note(drift, "it is not taken out")]
     runs = pd.DataFrame({"run": np.arange(len(groups)), "program": np.where(groups, "B", "A"), "value": np.concatenate([a, b])})
     return _compared((names[0], names[1]), of, found, question, drift, summary, runs, tuple(notes))
 
@@ -276,6 +282,17 @@ def _drift_note(drift: Drift, what: str) -> list[str]:
     if not drift.is_present:
         return []
     return [f"values drift by {100 * drift.change:+.3g} % from first to last (chance {drift.p_value:.2g}); {what}"]
+
+
+def _few_notes(a: FloatArray, b: FloatArray, what: str, statistic: str) -> list[str]:
+    """A sentence where few values stand beside many that are skewed: few seldom hold a slow one, and seem surer than they are."""
+    (few, name), (many, _) = sorted([(a, "A"), (b, "B")], key=lambda each: len(each[0]))
+    spread = float(many.std())
+    skewness = float(((many - many.mean()) ** 3).mean()) / spread**3 if spread > 0 else 0.0
+    if statistic != "mean" or len(few) >= SHORT_SERIES or len(many) < MANY_TIMES * len(few) or abs(skewness) < SKEWED:
+        return []
+    told = f"{len(few)} {what} of {name} beside {len(many)}, some of which lie far from the others"
+    return [f"{told}: few seldom hold such a one, and the interval of the means is too narrow; of --statistic median it is not"]
 
 
 def _alike_notes(a: FloatArray, b: FloatArray, what: str) -> list[str]:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
@@ -15,6 +16,8 @@ STATISTICS = ("mean", "median")
 MOST_BATCHES = 10
 """Batches of a series: few enough that neighbours in different batches hardly depend on one another (Schmeiser 1982: 10 to 30)."""
 SHORTEST_SERIES = 3
+MOST_COUNTED = 1000
+"""Batches of the longer series up to which rank sums are counted; beyond, the normal law has bounds as close or a little wider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,8 @@ def independent_ratio(a: FloatArray, b: FloatArray, *, statistic: str = "mean", 
         Values in order of measurement, > 0; at least three each.
     statistic : {"mean", "median"}
         ``mean``: arithmetic means (1 / throughput), errors of the batch means by Student with the degrees of freedom of Welch.
-        ``median``: median of all differences of log batch means, with the interval of the rank-sum test.
+        ``median``: median of all differences of logarithms of batch medians, with the interval of the rank-sum test; batches of
+        both series are as long as those of the shorter one, since that test takes both to scatter alike.
     level : float
 
     Raises
@@ -113,9 +117,10 @@ def independent_ratio(a: FloatArray, b: FloatArray, *, statistic: str = "mean", 
     for name, series in (("A", a), ("B", b)):
         if len(series) < SHORTEST_SERIES:
             raise DataError(f"got {len(series)} values for {name}, expected at least {SHORTEST_SERIES}", place=name)
-    batches = batch_means(a), batch_means(b)
     if statistic == "median":
-        return _rank_sum(np.log(batches[0]), np.log(batches[1]), level)
+        length = batch_length(min(len(a), len(b)))
+        return _rank_sum(*(np.log(np.median(batched(each, length), axis=1)) for each in (a, b)), level)
+    batches = batch_means(a), batch_means(b)
     variances = [float(each.var(ddof=1)) / len(each) / float(each.mean()) ** 2 for each in batches]
     total = sum(variances)
     parts = sum(variance**2 / (len(each) - 1) for variance, each in zip(variances, batches, strict=True))
@@ -125,10 +130,19 @@ def independent_ratio(a: FloatArray, b: FloatArray, *, statistic: str = "mean", 
 
 
 def batch_means(series: FloatArray) -> FloatArray:
-    """Means of batches of equal length; what does not fill a batch at the start is left out."""
-    length = -(-len(series) // MOST_BATCHES)
+    """Means of at most ten batches of equal length."""
+    return np.asarray(batched(series, batch_length(len(series))).mean(axis=1))
+
+
+def batch_length(n: int) -> int:
+    """Values a batch, so that ``n`` make at most ten."""
+    return -(-n // MOST_BATCHES)
+
+
+def batched(series: FloatArray, length: int) -> FloatArray:
+    """Batches of ``length`` values, a row each; what does not fill a batch at the start is left out."""
     n_batches = len(series) // length
-    return np.asarray(series[len(series) - n_batches * length :].reshape(n_batches, length).mean(axis=1))
+    return np.asarray(series[len(series) - n_batches * length :].reshape(n_batches, length))
 
 
 def _ratio(estimate: float, spread: float, freedom: float, n: int, level: float) -> Ratio:
@@ -175,6 +189,8 @@ def _by_order(logs: FloatArray, cut: int, spread: float, n: int) -> Ratio:
 
 def _rank_sum_cut(n: int, m: int, tail: float) -> int:
     """Largest c with P(U <= c) <= tail for samples of n and m; -1 where there is none."""
+    if max(n, m) > MOST_COUNTED:
+        return int(n * m / 2 + float(ndtri(tail)) * math.sqrt(n * m * (n + m + 1) / 12) - 0.5)
     ways = np.zeros((n + 1, n * m + 1))
     ways[0, 0] = 1.0
     for rank in range(1, n + m + 1):

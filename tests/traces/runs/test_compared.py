@@ -45,6 +45,26 @@ def test_neighbours_that_resemble_each_other_are_said() -> None:
     assert any("resemble" in note for note in found.notes)
 
 
+def test_few_values_beside_many_skewed_ones_are_said() -> None:
+    rng = np.random.default_rng(3)
+    many = rng.normal(1.0, 0.01, 200) + (rng.random(200) < 0.1) * rng.exponential(0.5, 200)
+    few = rng.normal(1.0, 0.01, 4)
+    assert any("4 values of A beside 200" in note for note in compare_times(few, many).notes)
+    assert any("4 values of B beside 200" in note for note in compare_times(many, few).notes)
+    for found in (
+        compare_times(few, many, Question(statistic="median")),
+        compare_times(few, rng.normal(1.0, 0.01, 200)),
+        compare_times(many, many),
+    ):
+        assert not any("beside" in note and "narrow" in note for note in found.notes)
+
+
+def test_too_few_values_for_an_interval_are_said() -> None:
+    found = compare_times(np.array([1.0, 1.1, 1.2]), np.array([2.0, 2.1, 2.2]), Question(statistic="median"))
+    assert found.verdict == "inconclusive"
+    assert any("too few values for an interval of the median" in note for note in found.notes)
+
+
 @pytest.mark.parametrize("settings", [{"statistic": "mode"}, {"margin": 1.0}, {"level": 0.0}])
 def test_questions_that_mean_nothing(settings: dict) -> None:
     with pytest.raises(UsageError):
