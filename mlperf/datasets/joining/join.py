@@ -45,13 +45,13 @@ class Side:
         return f"{self.name}, column {column}" if self.path is None else f"{self.path}, line 1, column {column}"
 
 
-def read_side(table: Table, name: str, duplicates: str, target: str | None = None) -> Side:
-    """A table of a join, read strictly where it is a file."""
+def read_side(table: Table, name: str, duplicates: str, target: str | None = None, others: str | None = None) -> Side:
+    """A table of a join, read strictly where it is a file; ``others`` as `mlperf.datasets.reading.any_table.read_any_table`."""
     if isinstance(table, pd.DataFrame):
         return Side(name, table.reset_index(drop=True))
     check_type(table, PATH, name, FRAME_OR_FILE)
     path = Path(table)
-    frame = read_any_table(path, target=target, duplicates=duplicates)
+    frame = read_any_table(path, target=target, duplicates=duplicates, others=others)
     # The standard input cannot be read again for the line of an error.
     again = None if is_standard_input(path) else path
     return Side(path.name if again else str(STANDARD_INPUT), frame, again, frame.attrs["sha256"])

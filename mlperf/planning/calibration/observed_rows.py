@@ -21,6 +21,7 @@ from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.zoo.zoo import find_cnn
 
 SIZES = ("n_nodes", "n_gpus_per_node", "subbatch_size")
+EMPTY = "has no values"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,9 +67,12 @@ def read_observed(
     Raises
     ------
     DataError
-        The table has no such column, a network that nobody knows, or a value that is not > 0.
+        The table has no such column, a network that nobody knows, a value that is not > 0, a row without any, or an empty cell of
+        what makes a configuration.
     """
-    side = in_seconds(read_side(observed, "observed", "keep"), columns)
+    read = read_side(observed, "observed", "keep", others="offer")
+    check_set_aside(read, columns)
+    side = in_seconds(read, columns)
     frame, asked = side.frame, asked or {}
     values = [str(name) for name in frame if str(name) in columns]
     known = tuple(dict.fromkeys(("cnn", *SIZES, "dataset_size", *asked, *columns)))
@@ -82,7 +86,8 @@ def read_observed(
             hint=hint,
         )
     for name in values:
-        check_positive(side, name)
+        check_positive(side, name, gaps=True)
+    check_filled(side, values)
     nets, number = _observed_networks(side, cnns)
     given: dict[str, Any] = {
         "n_nodes": job.n_nodes,
@@ -103,6 +108,33 @@ def read_observed(
     return ObservedRows(tuple(nets), configs, measured)
 
 
+def check_set_aside(side: Side, columns: Iterable[str]) -> None:
+    """Accept a file of which every column was read, but for measurements that nobody made; DataError names the first other one."""
+    measured = {f"{name.removesuffix(TIME_SUFFIXES[0])}{suffix}" for name in columns for suffix in TIME_SUFFIXES} | set(columns)
+    for name, why in side.frame.attrs.get("aside", {}).items() if side.sha256 else ():
+        if name not in side.frame and (name not in measured or why != EMPTY):
+            raise DataError(f"cannot be read: it {why}", place=side.header_place(name), hint="Leave the column out.")
+
+
+def check_filled(side: Side, values: Sequence[str]) -> None:
+    """Accept rows that say which configuration was measured, and one time at least; DataError with the line of the first other."""
+    for name in side.frame.columns.difference(list(values), sort=False):
+        lacking = np.flatnonzero(side.frame[name].isna().to_numpy(bool))
+        if len(lacking):
+            hint = "Fill the cell; only a time that was not measured may be empty."
+            raise DataError("got an empty cell, expected a value", place=_line(side, int(lacking[0]), str(name)), hint=hint)
+    nothing = np.flatnonzero(side.frame[list(values)].isna().all(axis=1).to_numpy(bool))
+    if len(nothing):
+        got = f"got no measured time, expected one among {', '.join(values)}"
+        raise DataError(got, place=_line(side, int(nothing[0]), values[0]), hint="Fill a cell, or remove the row.")
+
+
+def _line(side: Side, row: int, column: str) -> str:
+    """Where an empty cell stands: rows with a value of another column that no other row has, are found by it."""
+    filled = [str(name) for name in side.frame if pd.notna(side.frame[name].iloc[row])]
+    return side.place(row, filled or [column]).rpartition(", column ")[0] + f", column {column}"
+
+
 def in_seconds(side: Side, columns: Iterable[str]) -> Side:
     """The same rows with times of another unit, as their names tell, under the names of seconds that are among ``columns``."""
     frame, wanted = side.frame, set(columns)
@@ -110,7 +142,7 @@ def in_seconds(side: Side, columns: Iterable[str]) -> Side:
         ending = next((suffix for suffix in TIME_SUFFIXES[1:] if name.endswith(suffix)), "")
         plain = f"{name.removesuffix(ending)}{TIME_SUFFIXES[0]}"
         if ending and name not in wanted and plain in wanted and plain not in frame:
-            check_positive(side, name)
+            check_positive(side, name, gaps=True)
             frame = frame.assign(**{name: unit_ratio(name, plain) * frame[name].to_numpy(float)}).rename(columns={name: plain})
     return replace(side, frame=frame)
 
@@ -160,7 +192,8 @@ def measured_ratios(
     names : sequence of str
         Components, in the order of the shares.
     expected : mapping of str to array, shape (n_rows,)
-        By component or output that was measured; where 0 is expected, nothing can be learnt from a measurement.
+        By component or output that was measured; where 0 is expected, nothing can be learnt from a measurement,
+        nor where none was made (NaN).
     shares : mapping of str to array, shape (n_rows, n_components)
         By output that was measured.
     """
@@ -168,7 +201,7 @@ def measured_ratios(
     for number, (name, measured) in enumerate(rows.measured.items()):
         own = shares[name] if name in shares else np.tile(np.eye(len(names))[list(names).index(name)], (len(measured), 1))
         predicted = np.broadcast_to(expected[name], measured.shape)
-        told = predicted > 0.0
+        told = (predicted > 0.0) & ~np.isnan(measured)
         parts.append(own[told])
         ratios.append(np.log(measured[told] / predicted[told]))
         columns.append(np.full(int(told.sum()), number, dtype=np.int64))

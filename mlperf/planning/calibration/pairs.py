@@ -157,10 +157,11 @@ def value_column(own: Side, other: Side, on: Sequence[str], by: Sequence[str], a
     raise DataError(got, place=own.header_place(numbers[0] if numbers else "?"), hint=f"Name it: {flag} NAME.")
 
 
-def check_positive(side: Side, name: str) -> None:
-    """Accept a column of numbers > 0; DataError with the line of the first other one."""
+def check_positive(side: Side, name: str, *, gaps: bool = False) -> None:
+    """Accept a column of numbers > 0, with ``gaps`` also empty cells; DataError with the line of the first other one."""
     column = pd.to_numeric(side.frame[name], errors="coerce").to_numpy(float)
-    wrong = np.flatnonzero(~((column > 0.0) & np.isfinite(column)))
+    empty = side.frame[name].isna().to_numpy(bool)
+    wrong = np.flatnonzero(~((column > 0.0) & np.isfinite(column) | empty & gaps))
     if len(wrong):
         value = side.frame[name].tolist()[int(wrong[0])]
         raise DataError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,3 +82,33 @@ def test_times_of_another_unit_are_taken_in_seconds() -> None:
         read({"step_ms": [1500.0], "step_s": [1.5]})
     with pytest.raises(DataError, match=r"column step_ms: got -1\.0, expected a number > 0"):
         read({"step_ms": [-1.0]})
+
+
+def read_text(tmp_path: Path, text: str) -> ObservedRows:
+    (tmp_path / "steps.csv").write_text(text)
+    return read_observed(tmp_path / "steps.csv", [find_cnn("alexnet")], load_machine("cpu-cluster"), JOB, COLUMNS, {})
+
+
+def test_a_time_that_was_not_measured_of_a_row_is_an_empty_cell(tmp_path: Path) -> None:
+    found = read_text(tmp_path, "n_nodes,step_s,compute_ms\n2,1.5,\n2,1.6,\n2,,900\n")
+    assert_allclose(found.measured["step_s"], [1.5, 1.6, np.nan])
+    assert_allclose(found.measured["compute"], [np.nan, np.nan, 0.9])
+    told = measured_ratios(found, ["compute"], {"step_s": np.full(3, 1.5), "compute": np.full(3, 0.9)}, {"step_s": np.ones((3, 1))})
+    assert_allclose(told.log_ratio, [0.0, np.log(1.6 / 1.5), 0.0], atol=1e-12)
+    assert list(read_text(tmp_path, "n_nodes,step_s,compute_s\n2,1.5,\n").measured) == ["step_s"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("n_nodes,step_s\n2,1.5\n,1.6\n", "line 3, column n_nodes: got an empty cell"),
+        ("n_nodes,step_s,compute_s\n2,1.5,\n2,,\n", "line 3, column step_s: got no measured time"),
+        ("n_nodes,step_s,when\n2,1.5,2026-01-01\n", "column when: cannot be read"),
+        ("n_nodes,step_s\n,1.5\n", "column n_nodes: cannot be read: it has no values"),
+    ],
+)
+def test_no_other_cell_may_be_empty(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read_text(tmp_path, text)
+    assert message in str(caught.value)
+    assert "--na" not in f"{caught.value} {caught.value.hint}"
