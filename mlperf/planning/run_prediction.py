@@ -79,6 +79,8 @@ class Prediction(Shown):
         A discrete-event simulation beside the equations.
     observed : DataFrame or None
         Factors of components after measurements on the machine asked about (see `mlperf.planning.calibration.observed`).
+    observed_notes : tuple of str
+        Measurements that scatter more than the model said, and those too few to tell.
     """
 
     cnn: tuple[str, ...]
@@ -112,6 +114,7 @@ class Prediction(Shown):
     forms: pd.DataFrame | None = None
     simulation: SimulatedRuns | None = None
     observed: pd.DataFrame | None = None
+    observed_notes: tuple[str, ...] = ()
 
     @property
     def total_s(self) -> FloatArray:

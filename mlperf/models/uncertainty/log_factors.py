@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,7 @@ from scipy.special import ndtri
 
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.shown import Shown
+from mlperf.models.uncertainty.own_scatter import OwnScatter, own_scatter
 
 NOISE_SHARE = 0.5
 """Spread of a measurement over what the model does not know, before measurements show their own."""
@@ -36,6 +37,12 @@ class LogFactors(Shown):
         What is not known of them now.
     noise_std : array, shape (n_columns,)
         Spread of one measurement of each kind.
+    kinds : array of int, shape (n_columns,)
+        The kinds of which there are measurements.
+    scatter : OwnScatter or None
+        What the measurements show of that spread by themselves; None without measurements.
+    influence : array, shape (n_columns, n_components, n_components), or None
+        What a variance of the measurements of each kind adds to ``covariance``.
     """
 
     names: tuple[str, ...]
@@ -43,6 +50,17 @@ class LogFactors(Shown):
     mean: FloatArray
     covariance: FloatArray
     noise_std: FloatArray
+    kinds: IntArray
+    scatter: OwnScatter | None = None
+    influence: FloatArray | None = None
+
+    def widened(self, level: float) -> LogFactors:
+        """The same factors, less sure where measurements scatter more than the model said: as Student's t of so few goes."""
+        if self.scatter is None or self.influence is None:
+            return self
+        std = np.where(self.scatter.surprise > 0.0, np.maximum(self.noise_std, self.scatter.bound_std(level)), self.noise_std)
+        more = np.einsum("k,kcd->cd", np.square(std) - np.square(self.noise_std), self.influence)
+        return replace(self, covariance=self.covariance + more, noise_std=std, scatter=None, influence=None)
 
     @property
     def std(self) -> FloatArray:
@@ -56,7 +74,7 @@ class LogFactors(Shown):
 
     def to_table(self, level: float) -> pd.DataFrame:
         """One row a component: factor with interval, how much the measurements weigh, and what was not known before and after."""
-        reach = float(ndtri(0.5 + level / 2.0)) * self.std
+        reach = float(ndtri(0.5 + level / 2.0)) * self.widened(level).std
         prior = np.square(self.prior_std)
         known = np.divide(np.square(self.std), prior, out=np.ones_like(prior), where=prior > 0.0)
         return pd.DataFrame(
@@ -109,7 +127,8 @@ def update_log_factors(
 
     The logarithm of each factor is normal about 0 with the spread that the model does not know of; a measurement is the sum of
     ``shares`` times them plus noise. The noise of each kind of measurement is what the factors leave unexplained of its rows, from
-    a first guess that counts for `NOISE_ROWS` rows: with few rows the model's word weighs, with many the measurements'.
+    a first guess that counts for `NOISE_ROWS` rows: with few rows the model's word weighs, with many the measurements'. Intervals
+    are those of `LogFactors.widened`.
 
     Parameters
     ----------
@@ -121,7 +140,7 @@ def update_log_factors(
     log_ratio : array, shape (n_rows,)
         log(measured / predicted).
     column : array of int, shape (n_rows,)
-        Which kind of measurement a row is, from 0.
+        Which kind of measurement a row is.
     noise_from : array, shape (n_components,), optional
         Spreads that the first guess of the noise is made from, where some of ``prior_std`` say nothing of runs.
 
@@ -135,7 +154,8 @@ def update_log_factors(
     Gelman et al., Bayesian Data Analysis, sections 2.5 and 14.8: normal data with a normal prior; Dempster, Laird and Rubin
     (1977): noise by expectation and maximization, with a scaled inverse chi-squared prior.
     """
-    n_columns = int(column.max()) + 1 if len(column) else 0
+    kinds, column = np.unique(column, return_inverse=True)
+    n_columns = len(kinds)
     spreads = np.square(prior_std if noise_from is None else noise_from)
     first = np.array([NOISE_SHARE**2 * float(np.mean(np.square(shares[column == kind]) @ spreads)) for kind in range(n_columns)])
     variance = first
@@ -145,7 +165,12 @@ def update_log_factors(
         counts = np.bincount(column, minlength=n_columns)
         variance = (NOISE_ROWS * first + np.bincount(column, unexplained, minlength=n_columns)) / (NOISE_ROWS + counts)
     mean, covariance = _posterior(prior_std, shares, log_ratio, variance[column])
-    return LogFactors(names, prior_std, mean, covariance, np.sqrt(variance))
+    if not n_columns:
+        return LogFactors(names, prior_std, mean, covariance, np.sqrt(variance), kinds)
+    scatter = own_scatter(prior_std, shares, log_ratio, column, variance, first, NOISE_ROWS)
+    moves = covariance @ shares.T / np.maximum(variance[column], LEAST_VARIANCE)
+    influence = np.stack([moves[:, column == kind] @ moves[:, column == kind].T for kind in range(n_columns)])
+    return LogFactors(names, prior_std, mean, covariance, np.sqrt(variance), kinds, scatter, influence)
 
 
 def _posterior(

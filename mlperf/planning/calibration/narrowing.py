@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,11 @@ LEAST_STD = 1e-3
 """Of what a model says that it knows exactly; nobody knows a time better."""
 ROUNDING = 1e-9
 """Spread of a logarithm below which draws that are all alike differ by nothing but rounding."""
+
+FEW_REPEATS = 1.5
+"""Two measurements alike leave one degree of freedom for their scatter, three leave two."""
+SURPRISING = 0.5
+"""Measurements whose variance is twice what was guessed."""
 
 
 def log_std(drawn_s: FloatArray) -> float:
@@ -72,6 +77,7 @@ def narrowed(interval: Interval, value: FloatArray, shares: FloatArray, found: L
     kind : {"mean", "run"}
         That of a run keeps the spread of one measurement.
     """
+    found = found.widened(interval.level)
     noise = float(np.median(found.noise_std)) if kind == "run" and len(found.noise_std) else 0.0
     width = found.relative_width(shares, output_std(interval), noise)
     if kind == "mean":
@@ -94,3 +100,30 @@ def told_factors(found: LogFactors, level: float) -> pd.DataFrame:
     """Factors of the components that the measurements say something of, one row each (see `LogFactors.to_table`)."""
     table = found.to_table(level)
     return table[table["measured_share"] > 0.0].reset_index(drop=True)
+
+
+def observed_notes(found: LogFactors, columns: Sequence[str]) -> tuple[str, ...]:
+    """What a reader should know of intervals that rest on these measurements.
+
+    Parameters
+    ----------
+    found : LogFactors
+        After the measurements.
+    columns : sequence of str
+        What each kind of measurement is called, by its number.
+    """
+    if found.scatter is None:
+        return ()
+    told, own = [], found.scatter
+    for at, name in enumerate(columns[kind] for kind in found.kinds):
+        if own.n_repeats[at] < FEW_REPEATS:
+            told.append(
+                f"too few measurements of {name} to see how far single ones scatter, taken as {100 * found.noise_std[at]:.2g} % "
+                "from what the model knows: where they scatter more, intervals are too narrow; measure five or more"
+            )
+        elif own.surprise[at] > SURPRISING:
+            told.append(
+                f"measurements of {name} scatter by {100 * own.std[at]:.2g} %, more than follows from what the model knows: "
+                "intervals are wider for it"
+            )
+    return tuple(told)

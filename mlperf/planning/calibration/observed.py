@@ -12,7 +12,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.datasets.joining.join import Table
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.uncertainty.log_factors import LogFactors, update_log_factors
-from mlperf.planning.calibration.narrowing import combined, log_std, narrowed, prior_spread, told_factors
+from mlperf.planning.calibration.narrowing import combined, log_std, narrowed, observed_notes, prior_spread, told_factors
 from mlperf.planning.calibration.observed_rows import SIZES, MeasuredRatios, ObservedRows, measured_ratios, read_observed
 from mlperf.planning.component_times import PredictedTimes, draw_times, predict_times
 from mlperf.planning.inputs import ConfigurationInputs, configuration_inputs, machine_of, networks, of_job
@@ -86,7 +86,13 @@ def predict_observed(
         for kind, known in (("mean", prediction.confidence_interval), ("run", prediction.prediction_interval))
     }
     told = told_factors(found, prediction.prediction_interval[OUTPUTS[0]].level)
-    return replace(prediction, confidence_interval=intervals["mean"], prediction_interval=intervals["run"], observed=told)
+    return replace(
+        prediction,
+        confidence_interval=intervals["mean"],
+        prediction_interval=intervals["run"],
+        observed=told,
+        observed_notes=observed_notes(found, list(rows.measured)),
+    )
 
 
 def observed_factors(model: Model, rows: ObservedRows, machine: MachineSpec, options: PredictionOptions) -> LogFactors:

@@ -12,7 +12,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import UsageError
 from mlperf.datasets.joining.join import Table
 from mlperf.models.uncertainty.log_factors import LogFactors, update_log_factors
-from mlperf.planning.calibration.narrowing import combined, log_std, narrowed, prior_spread, told_factors
+from mlperf.planning.calibration.narrowing import combined, log_std, narrowed, observed_notes, prior_spread, told_factors
 from mlperf.planning.calibration.observed_rows import SIZES, ObservedRows, measured_ratios, read_observed
 from mlperf.planning.component_times import ASSUMED, Draws
 from mlperf.planning.inputs import ConfigurationInputs, configuration_inputs, machine_of, networks, of_job
@@ -84,7 +84,8 @@ def predict_system_observed(
     given = {**options, "factors": combined(options.get("factors"), component_factors(factors))}
     near = with_network(where, factors.factors.get(NETWORK, 1.0))
     prediction = predict_system(model, found, nets, near, job, settings=settings, **given)
-    return _narrowed_prediction(model, found, nets, where, prediction, factors, options_of)
+    narrow = _narrowed_prediction(model, found, nets, where, prediction, factors, options_of)
+    return replace(narrow, observed_notes=observed_notes(factors, list(rows.measured)))
 
 
 def system_factors(model: Model, system: System, rows: ObservedRows, machine: MachineSpec, options: SystemOptions) -> LogFactors:

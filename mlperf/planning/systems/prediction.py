@@ -56,6 +56,8 @@ class SystemPrediction(Shown):
         Passes over the data set that the job asks for.
     observed : DataFrame or None
         Factors of components after measurements on the machine asked about (see `mlperf.planning.calibration.observed_systems`).
+    observed_notes : tuple of str
+        Measurements that scatter more than the model said, and those too few to tell.
     """
 
     system: str
@@ -75,6 +77,7 @@ class SystemPrediction(Shown):
     other_machine: tuple[str, ...] = ()
     epochs: float = 1.0
     observed: pd.DataFrame | None = None
+    observed_notes: tuple[str, ...] = ()
 
     @property
     def run(self) -> RunGrid:

@@ -59,7 +59,9 @@ def observed_section(result: Prediction | SystemPrediction) -> tuple[Section, ..
     """Factors that measurements gave the components."""
     if result.observed is None:
         return ()
-    return (Section("Factors of the measured steps (measured share: how much they weigh beside the model)", result.observed),)
+    title = "Factors of the measured steps (measured share: how much they weigh beside the model)"
+    told = "\n".join(f"{note[:1].upper()}{note[1:]}." for note in result.observed_notes)
+    return (Section(title, result.observed), *([Section("", text=told)] if told else []))
 
 
 def configurations(result: Prediction) -> pd.DataFrame:

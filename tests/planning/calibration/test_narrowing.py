@@ -8,7 +8,15 @@ from numpy.testing import assert_allclose
 
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.uncertainty.log_factors import update_log_factors
-from mlperf.planning.calibration.narrowing import combined, log_std, narrowed, output_std, prior_spread, told_factors
+from mlperf.planning.calibration.narrowing import (
+    combined,
+    log_std,
+    narrowed,
+    observed_notes,
+    output_std,
+    prior_spread,
+    told_factors,
+)
 
 SHARES = np.array([[1.0]])
 VALUE = np.array([10.0])
@@ -68,3 +76,20 @@ def test_an_output_that_the_model_takes_as_exact_stays_so(rounding: float) -> No
 def test_a_what_if_multiplies_the_factors() -> None:
     assert combined({"a": 0.5, "c": 0.25}, {"a": 1.2, "b": 1.1, "d": 1.0}) == {"a": 0.6, "b": 1.1, "c": 0.25}
     assert combined(None, {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("ratio", "words"),
+    [
+        ([0.1], "too few measurements of step_s"),
+        ([0.1, 0.12], "too few measurements of step_s"),
+        ([0.4, -0.4, 0.1, 0.0], "measurements of step_s scatter by"),
+        ([0.1, 0.11, 0.12, 0.1], ""),
+    ],
+)
+def test_what_few_or_scattered_measurements_cannot_tell_is_said(ratio: list[float], words: str) -> None:
+    n = len(ratio)
+    found = update_log_factors(("step",), np.array([0.1]), np.ones((n, 1)), np.array(ratio), np.full(n, 1, np.int64))
+    told = observed_notes(found, ["allreduce", "step_s"])
+    assert len(told) == bool(words)
+    assert all(words in note for note in told)

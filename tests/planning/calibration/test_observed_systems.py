@@ -42,8 +42,8 @@ def test_a_measured_step_moves_the_epoch_and_narrows_its_interval(small_model: A
     step_s = 1.25 * float(before.outputs["step_s"][0])
     found = observed(small_model, system, pd.DataFrame({"step_s": step_s * np.array([0.99, 1.0, 1.01])}))
     assert 1.1 < found.epoch_s[0] / before.epoch_s[0] < 1.3
-    # Where the model thinks that it knows a step better than measurements scatter, these have the last word.
-    assert width(found) < max(0.8 * width(before), 6.0 * 0.01)
+    # Where the model thinks that it knows a step better than measurements scatter, these have the last word: Student's t of three.
+    assert width(found) < max(0.8 * width(before), 2.0 * 4.3 * 0.01 * (4 / 3) ** 0.5)
     assert found.observed is not None
     assert found.observed["factor"].max() > 1.05
     many = observed(small_model, system, pd.DataFrame({"step_s": [step_s] * 60}))
