@@ -24,6 +24,8 @@ from mlperf.planning.calibration.pairs import MEASURED, PREDICTED, Pairs, check_
 
 KIND = "mlperf-calibration"
 LEVEL = 0.95
+FEW_GROUPS = 2
+"""By simulation the interval of 95 % of a group that was not measured holds 83 to 94 % after two, 93 to 98 % after three."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -220,6 +222,11 @@ def _notes(pairs: Pairs, fit: RatioCalibration) -> tuple[str, ...]:
         told.append("no factor brings left-out rows nearer: predictions stay as they are, the interval is of their own errors")
     elif fit.factors.depth < len(pairs.by):
         told.append(f"{pairs.by[fit.factors.depth]} makes no difference that left-out rows confirm")
+    few = [(name, n) for at, name in enumerate(pairs.by) if (n := len(group_numbers(pairs.labels[:, : at + 1])[0])) <= FEW_GROUPS]
+    told += [
+        f"{n} measured of {name}: so few may be alike by chance; the interval of one that was not measured may be too narrow"
+        for name, n in few
+    ]
     if pairs.n_unmeasured:
         told.append(f"predicted rows that were not measured, and have no say: {pairs.n_unmeasured:,}")
     return tuple(told)

@@ -53,6 +53,14 @@ def test_groups_that_do_not_differ_are_said_so_and_unmeasured_rows_counted() -> 
     assert any("predicted rows that were not measured, and have no say: 10" in note for note in found.notes)
 
 
+def test_two_groups_say_little_of_a_third() -> None:
+    predicted, measured = tables()
+    two = measured[measured["net"] != "c"]
+    found = calibrate_tables(predicted, two, by=("net",))
+    assert any("2 measured of net" in note for note in found.notes)
+    assert not any("measured of net" in note for note in calibrate_tables(predicted, measured, by=("net",)).notes)
+
+
 def test_a_good_predictor_is_left_as_it_is() -> None:
     predicted, _ = tables()
     signs = np.tile([1.1, 1 / 1.1], 15)
