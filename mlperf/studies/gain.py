@@ -54,8 +54,8 @@ class CharacteristicGain(Shown):
     table : DataFrame
         One row a choice of candidate terms: ``characteristics``, ``counters_from``, ``n_terms`` (terms of the sets that a
         kernel's model keeps) and ``r2_adj`` (both means over kernels and folds; NaN for models that have none), ``cv_r2``,
-        ``mape``, ``median``, ``max`` of left-out steps, ``noise_floor``, and ``gain``: MAPE without minus MAPE with, a fraction,
-        negative where they hurt.
+        ``mape``, ``median``, ``max`` of left-out steps, ``noise_floor``, ``gain``: MAPE without minus MAPE with, a fraction,
+        negative where they hurt, and ``gain_std_err``: its standard error, CNNs drawn as wholes (NaN without characteristics).
     noise_floor : float
         How far odd and even rounds differ, a fraction.
     n_cnns, n_steps : int
@@ -131,12 +131,14 @@ def characteristic_gain(
         delayed(tied(left_out))(further, fold, variant, method, seed)
         for variant, fold in tracked(work, "sets of characteristics, folds")
     )
-    rows = []
+    rows: list[dict[str, Any]] = []
+    first = pd.DataFrame()
     for number, variant in enumerate(variants):
         own = parts[number * len(folds) : (number + 1) * len(folds)]
         steps = pd.concat([part.steps for part in own], ignore_index=True)
         check_predictable(steps, data.calls)
         summary = errors(steps, method)
+        first = steps if not number else first
         rows.append(
             {
                 "characteristics": variant.name,
@@ -148,14 +150,15 @@ def characteristic_gain(
                 "median": summary.median,
                 "max": summary.max,
                 "noise_floor": data.noise_floor,
+                "gain": rows[0]["mape"] - summary.mape if rows else 0.0,
+                "gain_std_err": gain_std_err(first, steps, method) if rows else float("nan"),
             }
         )
-    table = pd.DataFrame(rows)
     absent = [name for name in DYNAMIC_COLUMNS if further.dynamic and name not in data.calls]
     return CharacteristicGain(
         found.name,
         method,
-        table.assign(gain=table["mape"].iloc[0] - table["mape"]),
+        pd.DataFrame(rows),
         data.noise_floor,
         len(cnns),
         len(data.steps),
@@ -202,6 +205,28 @@ def kept_terms(estimator: Any) -> set[str]:
     """Labels of the terms that a fitted estimator reads; a residual's own, not those of the model under it."""
     terms = getattr(estimator, "terms_", ())
     return set(terms.names if isinstance(terms, Terms) else terms)
+
+
+def gain_std_err(without: pd.DataFrame, steps: pd.DataFrame, method: str) -> float:
+    """Standard error of the difference of two mean errors of the same left-out steps; those of one CNN err together.
+
+    Parameters
+    ----------
+    without, steps : DataFrame
+        As `predicted_steps` gives them, of the same steps in the same order.
+    method : str
+        Which predictions.
+
+    Returns
+    -------
+    float
+        sqrt(G / (G - 1) sum of squares of the CNNs' sums of deviations) / n; NaN for one CNN.
+    """
+    error, other = ((table[f"{method}_s"] / table["measured_s"] - 1.0).abs() for table in (without, steps))
+    less = (error - other).dropna()
+    sums = (less - less.mean()).groupby(steps["cnn"]).sum()
+    n_cnns = len(sums)
+    return float(np.sqrt(n_cnns / (n_cnns - 1) * np.square(sums).sum()) / len(less)) if n_cnns > 1 else float("nan")
 
 
 def explained_share(steps: pd.DataFrame, method: str) -> float:

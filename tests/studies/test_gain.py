@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
 
 from mlperf import load_model, save_model, train
 from mlperf.cli.main import main
@@ -17,7 +18,7 @@ from mlperf.core.errors import DataError, UsageError
 from mlperf.datasets import Campaign, read_campaign
 from mlperf.features.network_engine import SETS
 from mlperf.specs import CnnSpec
-from mlperf.studies.gain import characteristic_gain
+from mlperf.studies.gain import characteristic_gain, gain_std_err
 from mlperf.training.characteristics.description import campaign_counters
 from mlperf.training.characteristics.stored import RUN, SURROGATE
 from mlperf.training.gradient.gradient import step_times
@@ -68,7 +69,20 @@ def test_a_counter_that_is_the_time_removes_the_error(few: Campaign, tmp_path: P
     assert by_source.loc[RUN, "mape"] < 0.5 * by_source.loc["", "mape"]
     assert by_source.loc[RUN, "gain"] == pytest.approx(by_source.loc["", "mape"] - by_source.loc[RUN, "mape"])
     assert by_source.loc["", "gain"] == 0.0
+    assert 0.0 < by_source.loc[RUN, "gain_std_err"] < by_source.loc[RUN, "gain"]
     assert any("hw_cache_misses" in note for note in found.notes)
+
+
+def test_the_error_of_a_gain_is_that_of_whole_networks() -> None:
+    """Against the cluster-robust error of a mean by statsmodels."""
+    rng = np.random.default_rng(0)
+    cnn = np.repeat([f"cnn{at}" for at in range(12)], rng.integers(1, 6, 12))
+    shared = pd.Series(cnn).map(dict(zip(np.unique(cnn), 0.1 * rng.standard_normal(12), strict=True))).to_numpy(float)
+    without = pd.DataFrame({"cnn": cnn, "measured_s": 1.0, "linear_s": 1.0 + 0.2 * rng.standard_normal(len(cnn))})
+    steps = without.assign(linear_s=1.0 + shared + 0.05 * rng.standard_normal(len(cnn)))
+    less = (without["linear_s"] - 1.0).abs() - (steps["linear_s"] - 1.0).abs()
+    robust = sm.OLS(less, np.ones(len(less))).fit(cov_type="cluster", cov_kwds={"groups": pd.factorize(cnn)[0]})
+    assert gain_std_err(without, steps, "linear") == pytest.approx(float(robust.bse.iloc[0]), rel=1e-9)
 
 
 def test_every_method_can_be_asked(few: Campaign) -> None:

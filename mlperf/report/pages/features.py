@@ -31,7 +31,13 @@ def feature_sections(table: FeatureTable) -> tuple[Section, ...]:
     return (Section("", shown),)
 
 
-NAMES = {"median": "median_error", "max": "max_error", "gain": "gain_mape", "noise_floor": "halves_differ"}
+NAMES = {
+    "median": "median_error",
+    "max": "max_error",
+    "gain": "gain_mape",
+    "gain_std_err": "gain_std_error",
+    "noise_floor": "halves_differ",
+}
 
 
 def gain_sections(result: CharacteristicGain) -> tuple[Section, ...]:
@@ -39,8 +45,9 @@ def gain_sections(result: CharacteristicGain) -> tuple[Section, ...]:
     table = result.table.rename(columns=NAMES)
     text = (
         f"Gradient time of {result.n_cnns} left-out CNNs ({result.n_steps} pairs of CNN and sub-batch) of {result.campaign}, "
-        f"method {result.method}; terms chosen by AIC inside each fold. The gain is the mean error without characteristics minus "
-        f"that with them: below zero they hurt. Medians of odd and of even rounds differ by {percent_text(result.noise_floor)}."
+        f"method {result.method}; whatever is chosen, is chosen inside each fold. The gain is the mean error without "
+        "characteristics minus that with them: below zero they hurt; within two standard errors of zero neither is shown. "
+        f"Medians of odd and of even rounds differ by {percent_text(result.noise_floor)}."
     )
     return (Section("Left-out error by candidate terms", table), Section("", text=text))
 
