@@ -119,7 +119,8 @@ def independent_ratio(a: FloatArray, b: FloatArray, *, statistic: str = "mean", 
             raise DataError(f"got {len(series)} values for {name}, expected at least {SHORTEST_SERIES}", place=name)
     if statistic == "median":
         length = batch_length(min(len(a), len(b)))
-        return _rank_sum(*(np.log(np.median(batched(each, length), axis=1)) for each in (a, b)), level)
+        first, second = (np.log(np.median(batched(each, length), axis=1)) for each in (a, b))
+        return _rank_sum(first, second, level)
     batches = batch_means(a), batch_means(b)
     variances = [float(each.var(ddof=1)) / len(each) / float(each.mean()) ** 2 for each in batches]
     total = sum(variances)
