@@ -9,7 +9,7 @@ import click
 
 from mlperf.cli.framework.options import jobs_option, output_options, seed_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, NameList, Words
+from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, FoldCount, NameList, Words
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ Examples:
 @counters_option
 @click.option("--method", type=Words(("linear", "learnt", "ols")), default="linear", help="How kernel times are predicted.")
 @click.option("--backend", help="Whose rows, where the campaign holds several.")
-@click.option("--folds", "n_folds", type=click.IntRange(min=0), default=0, help="Folds of CNNs; 0 leaves out one CNN at a time.")
+@click.option("--folds", "n_folds", type=FoldCount(), default=0, help="Folds of CNNs; 0 leaves out one CNN at a time.")
 @seed_option
 @jobs_option
 @output_options

@@ -11,7 +11,7 @@ import click
 from mlperf.cli.framework.options import jobs_option, join_options, output_options, seed_option, system_option
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.systems import SPRINT, digests_of
-from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, NameList, NumberRange, TermList, Words
+from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, FoldCount, NameList, NumberRange, TermList, Words
 from mlperf.core.errors import UsageError
 
 TABLE_OPTIONS = ("terms", "formula", "groups", "join", "on", "method", "totals", "direction", "criterion", "k", "na", "categorical")
@@ -60,7 +60,7 @@ Examples:
 @click.option(
     "--folds",
     "n_folds",
-    type=click.IntRange(min=0),
+    type=FoldCount(),
     help="Folds of the left-out error; 0 leaves out each CNN, or group.  [default: 10, of long tables 5]",
 )
 @click.option("--duplicates", type=Words(("keep", "drop", "error")), default="error", help="Fully identical rows.")

@@ -36,6 +36,20 @@ class NumberRange(click.FloatRange):
         return number
 
 
+class FoldCount(click.IntRange):
+    """Folds: at least two, or 0 for one of each group; with one nothing would be fitted."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number."""
+        number = super().convert(value, param, ctx)
+        if number == 1:
+            self.fail("1 fold leaves nothing to fit on, expected at least 2, or 0: each is left out once.", param, ctx)
+        return number
+
+
 class Words(click.Choice[str]):
     """One of a few words; a wrong one is answered with the nearest."""
 

@@ -123,7 +123,10 @@ def train_system(
     is_time = np.isfinite(seconds) & (seconds > 0.0)
     if not is_time.all():
         row = int(np.flatnonzero(~is_time)[0])
-        raise DataError(f"got {rows[name].iloc[row]}, expected a time above 0", place=f"{place}, row {row + 1}, column {name}")
+        at = f"{place}, row {row + 1}, column {name}"
+        raise DataError(
+            f"got {rows[name].iloc[row]}, expected a time above 0", place=at, hint="Take out rows that were not measured."
+        )
     if len(rows) < LEAST_ROWS:
         got = f"got {len(rows)} rows, expected at least {LEAST_ROWS}"
         raise FitError(got, place=place, hint="Measure more sizes or more GPUs.")

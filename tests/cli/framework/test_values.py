@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from mlperf.cli.framework.values import Counts, NameOrFile, NumberRange, Window, Words
+from mlperf.cli.framework.values import Counts, FoldCount, NameOrFile, NumberRange, Window, Words
 
 
 def value(kind: click.ParamType, text: str) -> object:
@@ -26,6 +26,13 @@ def test_counts(text: str, numbers: tuple[int, ...]) -> None:
 def test_wrong_counts_are_refused(text: str) -> None:
     with pytest.raises(click.BadParameter):
         value(Counts(), text)
+
+
+def test_folds_are_none_or_at_least_two() -> None:
+    assert [value(FoldCount(), text) for text in ("0", "2", "10")] == [0, 2, 10]
+    for text in ("1", "-1", "a"):
+        with pytest.raises(click.BadParameter):
+            value(FoldCount(), text)
 
 
 @pytest.mark.parametrize(
