@@ -38,6 +38,7 @@ class ModelFile:
 
 
 TRAINED = "It is asked with mlperf predict, report and compare."
+STEPS = f"{TRAINED} Lists of sizes name the fastest: mlperf predict MODEL --nodes 1:16 --gpus-per-node 1,2,4."
 MODEL_FILES: Mapping[str, ModelFile] = MappingProxyType(
     {
         "system": ModelFile("mlperf.training.model:Model", "of a campaign", TRAINED),
@@ -51,9 +52,9 @@ MODEL_FILES: Mapping[str, ModelFile] = MappingProxyType(
         "exchange": ModelFile(
             "mlperf.training.collectives.exchange_model:ExchangeModel", "of an exchange", "Give it to mlperf train --exchange."
         ),
-        "mlperf-system-fit": ModelFile("mlperf.training.systems.system_fit:SystemFit", "of a system's steps", TRAINED),
+        "mlperf-system-fit": ModelFile("mlperf.training.systems.system_fit:SystemFit", "of a system's steps", STEPS),
         "mlperf-servers": ModelFile("mlperf.training.systems.server_model:ServerModel", "of parameter servers", TRAINED),
-        "mlperf-step-parts": ModelFile("mlperf.training.systems.parts_model:PartsModel", "of the parts of steps", TRAINED),
+        "mlperf-step-parts": ModelFile("mlperf.training.systems.parts_model:PartsModel", "of the parts of steps", STEPS),
         "mlperf-constants": ModelFile(
             "mlperf.training.systems.constants_model:ConstantsModel",
             "of a machine's constants",

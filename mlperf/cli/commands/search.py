@@ -84,12 +84,14 @@ def search(
     import mlperf
     from mlperf.studies.model_files import model_for
 
+    # Models of another kind tell who takes them, whatever else is missing.
+    models = {path: mlperf.load_model(path, "system") for path in dict.fromkeys(model_paths)}
     cnns = request.needed_cnns()
     if len(cnns) > 1:
         raise UsageError(f"got {len(cnns)} CNNs, expected one", hint="Search them one by one.")
     request.needed_machine()
     paths = paired(model_paths or tuple(Path(model_for(machine.processor)) for machine in machines), machines)
-    models = {path: mlperf.load_model(path, "system") for path in dict.fromkeys(paths)}
+    models = models or {path: mlperf.load_model(path, "system") for path in dict.fromkeys(paths)}
     options |= {
         **request.sizes,
         "quality": None if quality is None else mlperf.load_model(quality, "mlperf-quality"),
