@@ -66,16 +66,40 @@ def own_scatter(
         Of one measurement of each kind: as the factors took it, and as first guessed.
     guess_rows : float
     """
-    scaled = shares * np.maximum(WIDE * spread, LEAST_WIDE)
-    explained = scaled @ scaled.T
-    noise = np.diag(np.maximum(variance[column], 1e-12))
-    rest = noise @ np.linalg.inv(explained + noise)
     n_columns = len(guess)
-    squares = np.bincount(column, np.square(rest @ log_ratio), minlength=n_columns)
-    repeats: FloatArray = np.bincount(column, np.square(rest).sum(axis=1), minlength=n_columns).astype(np.float64)
+    rest, own = unexplained(shares * np.maximum(WIDE * spread, LEAST_WIDE), np.maximum(variance[column], 1e-12), log_ratio)
+    squares = np.bincount(column, np.square(rest), minlength=n_columns)
+    repeats: FloatArray = np.bincount(column, own, minlength=n_columns).astype(np.float64)
     shown = np.divide(squares, repeats, out=np.zeros(n_columns), where=repeats > 0.5)
     more = shown > guess
     known = np.divide(guess, shown, out=np.ones(n_columns), where=more)
     counted = guess_rows * known
     std = np.sqrt(np.where(more, (counted * guess + squares) / (counted + repeats), variance))
     return OwnScatter(std, np.maximum(counted + repeats, LEAST_FREEDOM), 1.0 - known, repeats)
+
+
+def unexplained(scaled: FloatArray, noise: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What wide factors leave of values, and the sum of squares of each row of the matrix that takes them to it.
+
+    The matrix is N (S S' + N)^-1 of the factors' shares S and the diagonal N of noise; by the singular values of N^-1/2 S it takes
+    time in proportion to the rows.
+
+    Parameters
+    ----------
+    scaled : array, shape (n_rows, n_components)
+    noise : array, shape (n_rows,)
+        Variances > 0.
+    values : array, shape (n_rows,)
+
+    Returns
+    -------
+    tuple of array, shape (n_rows,) each
+    """
+    std = np.sqrt(noise)
+    left, sizes, _ = np.linalg.svd(scaled / std[:, None], full_matrices=False)
+    taken = left * (np.square(sizes) / (1.0 + np.square(sizes)))
+    white = values / std
+    rest = std * (white - taken @ (left.T @ white))
+    diagonal = (taken * left).sum(axis=1)
+    others = noise * ((taken @ (left.T @ (left / noise[:, None]))) * taken).sum(axis=1)
+    return rest, 1.0 - 2.0 * diagonal + others

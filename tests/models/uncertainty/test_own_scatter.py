@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mlperf.models.uncertainty.own_scatter import OwnScatter, own_scatter
+from mlperf.models.uncertainty.own_scatter import OwnScatter, own_scatter, unexplained
 
 SPREAD, GUESS = np.array([0.06]), np.array([0.03**2])
 
@@ -35,3 +35,24 @@ def test_scatter_far_beyond_the_guess_is_students() -> None:
     # Six rows, one mean; shrunk to no mean by the least spread of 0.5 only.
     assert half == pytest.approx(stats.t.ppf(0.975, 5) * np.std(ratio, ddof=1), rel=0.1)
     assert found.surprise[0] == pytest.approx(1.0, abs=0.001)
+
+
+@pytest.mark.parametrize(("n_rows", "n_components"), [(1, 3), (3, 8), (40, 5)])
+def test_what_factors_leave_is_that_of_the_whole_matrix(n_rows: int, n_components: int) -> None:
+    rng = np.random.default_rng(n_rows)
+    scaled = 0.5 * rng.dirichlet(np.ones(n_components), n_rows)
+    noise, values = rng.choice([1e-8, 1e-4, 0.01], n_rows), rng.normal(0.0, 0.1, n_rows)
+    matrix = np.diag(noise) @ np.linalg.inv(scaled @ scaled.T + np.diag(noise))
+    rest, squares = unexplained(scaled, noise, values)
+    assert rest == pytest.approx(matrix @ values, rel=1e-6, abs=1e-9)
+    assert squares == pytest.approx(np.square(matrix).sum(axis=1), rel=1e-6, abs=1e-9)
+
+
+def test_thousands_of_rows_need_no_square_matrix() -> None:
+    rng = np.random.default_rng(1)
+    n = 100_000
+    shares = rng.dirichlet(np.ones(8), n)
+    found = own_scatter(
+        np.full(8, 0.06), shares, rng.normal(0.0, 0.1, n), np.zeros(n, np.int64), np.array([0.01]), np.array([0.001]), 3.0
+    )
+    assert found.std[0] == pytest.approx(0.1, rel=0.01)
