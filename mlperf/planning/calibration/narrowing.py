@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -61,7 +61,9 @@ def prior_spread(spread: FloatArray, shares: FloatArray, interval: Interval) -> 
     return np.asarray(spread * max(1.0, float(np.median(output_std(interval) / np.maximum(parts, LEAST_STD)))))
 
 
-def narrowed(interval: Interval, value: FloatArray, shares: FloatArray, found: LogFactors, kind: str) -> Interval:
+def narrowed(
+    interval: Interval, value: FloatArray, shares: FloatArray, found: LogFactors, kind: str, wholes: Collection[int] = ()
+) -> Interval:
     """An interval that is as much narrower as the factors are known better.
 
     Parameters
@@ -76,9 +78,14 @@ def narrowed(interval: Interval, value: FloatArray, shares: FloatArray, found: L
         After the measurements.
     kind : {"mean", "run"}
         That of a run keeps the spread of one measurement.
+    wholes : collection of int
+        Kinds of measurement that are of whole steps: one run scatters as they do, and as parts do only where nothing else was
+        measured.
     """
     found = found.widened(interval.level)
-    noise = float(np.median(found.noise_std)) if kind == "run" and len(found.noise_std) else 0.0
+    of_whole = np.isin(found.kinds, list(wholes))
+    stds = found.noise_std[of_whole] if of_whole.any() else found.noise_std
+    noise = float(np.median(stds)) if kind == "run" and len(stds) else 0.0
     width = found.relative_width(shares, output_std(interval), noise)
     if kind == "mean":
         width = np.minimum(width, 1.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -81,8 +81,9 @@ def predict_observed(
     found = observed_factors(model, rows, where, PredictionOptions(**of_job(job, plain)))
     factors = combined(options.get("factors"), found.factors)
     prediction = predict_epoch(model, asked, where, job, **{**options, "factors": factors})
+    wholes = [number for number, name in enumerate(rows.measured) if name not in COMPONENTS]
     intervals = {
-        kind: {name: _narrowed(prediction, known[name], name, found, kind) for name in OUTPUTS}
+        kind: {name: _narrowed(prediction, known[name], name, found, kind, wholes) for name in OUTPUTS}
         for kind, known in (("mean", prediction.confidence_interval), ("run", prediction.prediction_interval))
     }
     told = told_factors(found, prediction.prediction_interval[OUTPUTS[0]].level)
@@ -134,8 +135,10 @@ def prior_of(
     return prior_spread(spread, output_shares(prediction, WIDEST), prediction.prediction_interval[WIDEST])
 
 
-def _narrowed(prediction: Prediction, interval: Interval, output: str, found: LogFactors, kind: str) -> Interval:
-    return narrowed(interval, getattr(prediction, output), output_shares(prediction, output), found, kind)
+def _narrowed(
+    prediction: Prediction, interval: Interval, output: str, found: LogFactors, kind: str, wholes: Collection[int]
+) -> Interval:
+    return narrowed(interval, getattr(prediction, output), output_shares(prediction, output), found, kind, wholes)
 
 
 def output_shares(prediction: Prediction, output: str) -> FloatArray:

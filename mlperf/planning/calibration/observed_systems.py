@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -84,7 +84,8 @@ def predict_system_observed(
     given = {**options, "factors": combined(options.get("factors"), component_factors(factors))}
     near = with_network(where, factors.factors.get(NETWORK, 1.0))
     prediction = predict_system(model, found, nets, near, job, settings=settings, **given)
-    narrow = _narrowed_prediction(model, found, nets, where, prediction, factors, options_of)
+    wholes = [number for number, name in enumerate(rows.measured) if name in found.outputs]
+    narrow = _narrowed_prediction(model, found, nets, where, prediction, factors, wholes, options_of)
     return replace(narrow, observed_notes=observed_notes(factors, list(rows.measured)))
 
 
@@ -226,6 +227,7 @@ def _narrowed_prediction(
     machine: MachineSpec,
     prediction: SystemPrediction,
     found: LogFactors,
+    wholes: Collection[int],
     options: SystemOptions,
 ) -> SystemPrediction:
     """The prediction with the intervals that the factors leave."""
@@ -234,7 +236,7 @@ def _narrowed_prediction(
     inputs = configuration_inputs(model, nets, machine, configs, options.optimizer)
     shares = Scaled.of(model, system, inputs, options).shares(found.factors)
     intervals = {
-        kind: {name: narrowed(known[name], prediction.outputs[name], shares[name], found, kind) for name in known}
+        kind: {name: narrowed(known[name], prediction.outputs[name], shares[name], found, kind, wholes) for name in known}
         for kind, known in (("mean", prediction.confidence_interval), ("run", prediction.prediction_interval))
     }
     level = prediction.prediction_interval[EPOCH].level

@@ -93,3 +93,16 @@ def test_what_few_or_scattered_measurements_cannot_tell_is_said(ratio: list[floa
     told = observed_notes(found, ["allreduce", "step_s"])
     assert len(told) == bool(words)
     assert all(words in note for note in told)
+
+
+def test_one_run_scatters_as_whole_steps_do_not_as_a_part() -> None:
+    """An exchange of which one row is 40 % off says little of a step of which it is a tenth."""
+    prior, shares = np.array([0.05, 0.05]), np.array([[0.9, 0.1]] * 3 + [[0.0, 1.0]])
+    ratio, column = np.array([0.0, 0.01, -0.01, 0.4]), np.array([0, 0, 0, 1])
+    known = update_log_factors(("compute", "exchange"), prior, shares, ratio, column)
+    step, own = np.array([[0.9, 0.1]]), np.array([known.widened(0.95).noise_std[0]])
+    assert known.widened(0.95).noise_std[1] > 5.0 * own
+    by_steps = output_std(narrowed(interval(0.05), VALUE, step, known, "run", wholes=[0]))
+    after = np.einsum("rc,cd,rd->r", step, known.widened(0.95).covariance, step)
+    assert by_steps == pytest.approx(np.sqrt(after + np.maximum(0.05**2 - 0.05**2 * 0.82, 0.0) + own**2), rel=1e-6)
+    assert output_std(narrowed(interval(0.05), VALUE, step, known, "run")) > 2.0 * by_steps
