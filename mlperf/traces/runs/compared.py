@@ -16,7 +16,7 @@ from mlperf.core.shown import Shown
 from mlperf.traces.runs.drift import Drift, find_drift
 from mlperf.traces.runs.interleaved import WARM_UP, RunPlan, Runs, run_in_turns
 from mlperf.traces.runs.order import RUNS_A_BLOCK, B
-from mlperf.traces.runs.ratio import LEVEL, STATISTICS, Ratio, block_differences, block_ratio, independent_ratio
+from mlperf.traces.runs.ratio import LEVEL, MANY_TIMES, STATISTICS, Ratio, block_differences, block_ratio, independent_ratio
 from mlperf.traces.runs.timed import FAILED, NO_NUMBER, OUT_OF_TIME, Program
 from mlperf.traces.runs.verdict import INCONCLUSIVE, more_blocks, verdict
 
@@ -24,8 +24,8 @@ COMMANDS, TIMES, RECORDINGS = "commands", "times", "recordings"
 FAILURES = (FAILED, NO_NUMBER)
 SHORT_SERIES = 60
 """Fewer values than this in a series, and neighbours that resemble one another make the interval too narrow (see the tests)."""
-MANY_TIMES, SKEWED = 2, 1.0
-"""A short series beside one this many times as long whose values are at least this skewed: see `_few_notes`."""
+SKEWED = 1.0
+"""Values of a long series beside a short one that are at least this skewed: see `_few_notes`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,14 +285,14 @@ def _drift_note(drift: Drift, what: str) -> list[str]:
 
 
 def _few_notes(a: FloatArray, b: FloatArray, what: str, statistic: str) -> list[str]:
-    """A sentence where few values stand beside many that are skewed: few seldom hold a slow one, and seem surer than they are."""
+    """A sentence where few values stand beside many that are skewed: few seldom hold a slow one, and say little of the mean."""
     (few, name), (many, _) = sorted([(a, "A"), (b, "B")], key=lambda each: len(each[0]))
     spread = float(many.std())
     skewness = float(((many - many.mean()) ** 3).mean()) / spread**3 if spread > 0 else 0.0
     if statistic != "mean" or len(few) >= SHORT_SERIES or len(many) < MANY_TIMES * len(few) or abs(skewness) < SKEWED:
         return []
     told = f"{len(few)} {what} of {name} beside {len(many)}, some of which lie far from the others"
-    return [f"{told}: few seldom hold such a one, and the interval of the means is too narrow; of --statistic median it is not"]
+    return [f"{told}: the scatter of all is taken from the {len(many)}; --statistic median needs fewer values"]
 
 
 def _alike_notes(a: FloatArray, b: FloatArray, what: str) -> list[str]:

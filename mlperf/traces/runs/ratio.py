@@ -16,6 +16,8 @@ STATISTICS = ("mean", "median")
 MOST_BATCHES = 10
 """Batches of a series: few enough that neighbours in different batches hardly depend on one another (Schmeiser 1982: 10 to 30)."""
 SHORTEST_SERIES = 3
+MANY_TIMES = 2
+"""A series this many times as long as another says more of how far values scatter than that one does."""
 MOST_COUNTED = 1000
 """Batches of the longer series up to which rank sums are counted; beyond, the normal law has bounds as close or a little wider."""
 
@@ -105,6 +107,8 @@ def independent_ratio(a: FloatArray, b: FloatArray, *, statistic: str = "mean", 
         Values in order of measurement, > 0; at least three each.
     statistic : {"mean", "median"}
         ``mean``: arithmetic means (1 / throughput), errors of the batch means by Student with the degrees of freedom of Welch.
+        Few values seldom hold one of those that lie far off: a series beside one at least twice as long scatters at least as
+        batches of that one do, as long as its own.
         ``median``: median of all differences of logarithms of batch medians, with the interval of the rank-sum test; batches of
         both series are as long as those of the shorter one, since that test takes both to scatter alike.
     level : float
@@ -122,12 +126,27 @@ def independent_ratio(a: FloatArray, b: FloatArray, *, statistic: str = "mean", 
         first, second = (np.log(np.median(batched(each, length), axis=1)) for each in (a, b))
         return _rank_sum(first, second, level)
     batches = batch_means(a), batch_means(b)
-    variances = [float(each.var(ddof=1)) / len(each) / float(each.mean()) ** 2 for each in batches]
-    total = sum(variances)
-    parts = sum(variance**2 / (len(each) - 1) for variance, each in zip(variances, batches, strict=True))
-    freedom = total**2 / parts if parts > 0 else float(len(a) + len(b) - 2)
+    parts = [_error(own, other) for own, other in ((a, b), (b, a))]
+    total = sum(variance for variance, _ in parts)
+    squares = sum(variance**2 / freedom for variance, freedom in parts)
+    freedom = total**2 / squares if squares > 0 else float(len(a) + len(b) - 2)
     estimate = math.log(float(batches[1].mean()) / float(batches[0].mean()))
     return _ratio(estimate, math.sqrt(total), freedom, min(len(each) for each in batches), level)
+
+
+def _error(series: FloatArray, other: FloatArray) -> tuple[float, int]:
+    """Variance of the logarithm of a series' mean, and its degrees of freedom."""
+    own = batch_means(series)
+    variance, freedom = _relative_variance(own), len(own) - 1
+    if len(other) >= MANY_TIMES * len(series):
+        beside = batched(other, batch_length(len(series))).mean(axis=1)
+        if _relative_variance(beside) > variance:
+            variance, freedom = _relative_variance(beside), len(beside) - 1
+    return variance / len(own), freedom
+
+
+def _relative_variance(values: FloatArray) -> float:
+    return float(values.var(ddof=1)) / float(values.mean()) ** 2
 
 
 def batch_means(series: FloatArray) -> FloatArray:

@@ -56,7 +56,7 @@ def test_few_values_beside_many_skewed_ones_are_said() -> None:
         compare_times(few, rng.normal(1.0, 0.01, 200)),
         compare_times(many, many),
     ):
-        assert not any("beside" in note and "narrow" in note for note in found.notes)
+        assert not any("beside" in note and "scatter of all" in note for note in found.notes)
 
 
 def test_too_few_values_for_an_interval_are_said() -> None:
