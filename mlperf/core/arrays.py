@@ -48,10 +48,15 @@ def distinct_rows(*columns: FloatArray) -> tuple[IntArray, IntArray]:
     import pandas as pd  # not above: what starts without tables stays light
 
     numbers = np.zeros(len(columns[0]), dtype=np.int64)
+    n_known = min(len(numbers), 1)
     for values in columns:
+        if (values == values[:1]).all():
+            continue
         own, distinct = pd.factorize(values, use_na_sentinel=False)
-        numbers, _ = pd.factorize(numbers * len(distinct) + own)
-    return numbers, np.flatnonzero(~pd.Series(numbers).duplicated().to_numpy())
+        numbers = own if n_known == 1 else pd.factorize(numbers * len(distinct) + own)[0]
+        n_known = int(numbers.max()) + 1
+    # In the order of appearance, each new number is the largest so far.
+    return numbers, np.flatnonzero(np.diff(np.maximum.accumulate(numbers), prepend=-1))
 
 
 def rounded(values: FloatArray, digits: int) -> FloatArray:
