@@ -1,4 +1,4 @@
-"""MobileNetV3 (Howard et al., 2019) and EfficientNet-B0 (Tan and Le, 2019): narrow maps, widened inside each block."""
+"""MobileNetV2 (Sandler et al., 2018) and V3 (Howard et al., 2019), EfficientNet-B0 (Tan and Le, 2019): maps widened in blocks."""
 
 from __future__ import annotations
 
@@ -33,6 +33,19 @@ class Block:
     squeezed: int
     function: str
     gate: tuple[str, str]
+
+
+def mobilenet_v2(name: str, input_size: int) -> CnnSpec:
+    """Seventeen blocks without squeeze-excite, 3,504,872 parameters."""
+    stages = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
+    blocks, maps = [], 32
+    for widening, target, depth, stride in stages:
+        for number in range(depth):
+            blocks.append(Block(3, widening * maps, target, stride if number == 0 else 1, 0, "relu6", ("", "")))
+            maps = target
+    layers = [*_features(32, blocks, "relu6"), *_conv_norm("last", 1280, 1, 1, "relu6"), *pooled()]
+    layers += [Layer("dropout", "dropout"), Layer("fc", "fc", n_maps=1000)]
+    return CnnSpec(name, 3, (input_size, input_size), tuple(layers))
 
 
 def mobilenet_v3_large(name: str, input_size: int) -> CnnSpec:

@@ -15,9 +15,24 @@ def resnet18(name: str, input_size: int) -> CnnSpec:
     return _resnet(name, input_size, (2, 2, 2, 2), is_bottleneck=False)
 
 
+def resnet34(name: str, input_size: int) -> CnnSpec:
+    """3, 4, 6, 3 basic blocks, 21,797,672 parameters."""
+    return _resnet(name, input_size, (3, 4, 6, 3), is_bottleneck=False)
+
+
 def resnet50(name: str, input_size: int) -> CnnSpec:
     """3, 4, 6, 3 bottleneck blocks, 25,557,032 parameters."""
     return _resnet(name, input_size, (3, 4, 6, 3), is_bottleneck=True)
+
+
+def resnet101(name: str, input_size: int) -> CnnSpec:
+    """3, 4, 23, 3 bottleneck blocks, 44,549,160 parameters."""
+    return _resnet(name, input_size, (3, 4, 23, 3), is_bottleneck=True)
+
+
+def resnet152(name: str, input_size: int) -> CnnSpec:
+    """3, 8, 36, 3 bottleneck blocks, 60,192,808 parameters."""
+    return _resnet(name, input_size, (3, 8, 36, 3), is_bottleneck=True)
 
 
 def _resnet(name: str, input_size: int, depths: tuple[int, ...], *, is_bottleneck: bool) -> CnnSpec:

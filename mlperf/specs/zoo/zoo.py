@@ -14,8 +14,10 @@ from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.cnn_toml import read_cnn
 from mlperf.specs.zoo.alexnet import alexnet
 from mlperf.specs.zoo.convnext import convnext_tiny
-from mlperf.specs.zoo.inverted_residual import efficientnet_b0, mobilenet_v3_large, mobilenet_v3_small
-from mlperf.specs.zoo.resnet import resnet18, resnet50
+from mlperf.specs.zoo.densenet import densenet121
+from mlperf.specs.zoo.inverted_residual import efficientnet_b0, mobilenet_v2, mobilenet_v3_large, mobilenet_v3_small
+from mlperf.specs.zoo.resnet import resnet18, resnet34, resnet50, resnet101, resnet152
+from mlperf.specs.zoo.shufflenet import shufflenet_v2_x1_0
 from mlperf.specs.zoo.vgg import vgg
 from mlperf.specs.zoo.vision_transformer import vit_b_16
 
@@ -33,11 +35,17 @@ _ZOO: Mapping[str, tuple[int, Callable[[str, int], CnnSpec]]] = {
     "c1": (346, _C1),
     "alexnet": (224, alexnet),
     "resnet18": (224, resnet18),
+    "resnet34": (224, resnet34),
     "resnet50": (224, resnet50),
+    "resnet101": (224, resnet101),
+    "resnet152": (224, resnet152),
     "vgg11": (224, vgg),
     "vgg13": (224, vgg),
     "vgg16": (224, vgg),
     "vgg19": (224, vgg),
+    "densenet121": (224, densenet121),
+    "mobilenet_v2": (224, mobilenet_v2),
+    "shufflenet_v2_x1_0": (224, shufflenet_v2_x1_0),
     "mobilenet_v3_small": (224, mobilenet_v3_small),
     "mobilenet_v3_large": (224, mobilenet_v3_large),
     "efficientnet_b0": (224, efficientnet_b0),

@@ -23,7 +23,7 @@ def test_together_with_the_sprint_form_they_run_every_kernel_of_the_zoo():
     """A network of the zoo that the engine runs and that is held out must find a model for each of its kernels."""
     covered = set().union(*map(kernels, (*make_cnns(), *TEN)))
     zoo = [cnn for cnn in map(load_cnn, zoo_names()) if further_layer(cnn) is None]
-    assert len(zoo) == 10
+    assert len(zoo) == 15
     assert set().union(*map(kernels, zoo)) <= covered
     assert set(MEMORY_KERNELS) <= covered
 

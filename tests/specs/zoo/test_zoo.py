@@ -28,6 +28,12 @@ PUBLISHED = {
     "efficientnet_b0": (5_288_548, 0.386),
     "convnext_tiny": (28_589_128, 4.456),
     "vit_b_16": (86_567_656, 17.564),
+    "resnet34": (21_797_672, 3.664),
+    "resnet101": (44_549_160, 7.801),
+    "resnet152": (60_192_808, 11.514),
+    "densenet121": (7_978_856, 2.834),
+    "mobilenet_v2": (3_504_872, 0.301),
+    "shufflenet_v2_x1_0": (2_278_604, 0.145),
 }
 TWO_DIGITS = ("alexnet", "vgg11", "vgg13", "vgg16", "vgg19", "resnet18", "resnet50")
 
