@@ -19,6 +19,10 @@ NOISE_ROWS = 3.0
 N_ROUNDS = 40
 """Of finding noise and factors in turn, which converges within a few rounds."""
 LEAST_VARIANCE = 1e-12
+BELIEF = 4.0
+"""Degrees of freedom that a model's word on how unsure it is counts for: factors far beyond it are as Student's t has them."""
+SCALES = np.geomspace(1.0, 1e6, 481)
+"""Times, squared, that a model may be less sure than it says."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -43,6 +47,8 @@ class LogFactors(Shown):
         What the measurements show of that spread by themselves; None without measurements.
     influence : array, shape (n_columns, n_components, n_components), or None
         What a variance of the measurements of each kind adds to ``covariance``.
+    scale : float
+        How many times as unsure as it says measurements show the model to be; 1 where they do not contradict it.
     """
 
     names: tuple[str, ...]
@@ -53,6 +59,7 @@ class LogFactors(Shown):
     kinds: IntArray
     scatter: OwnScatter | None = None
     influence: FloatArray | None = None
+    scale: float = 1.0
 
     def widened(self, level: float) -> LogFactors:
         """The same factors, less sure where measurements scatter more than the model said: as Student's t of so few goes."""
@@ -75,7 +82,7 @@ class LogFactors(Shown):
     def to_table(self, level: float) -> pd.DataFrame:
         """One row a component: factor with interval, how much the measurements weigh, and what was not known before and after."""
         reach = float(ndtri(0.5 + level / 2.0)) * self.widened(level).std
-        prior = np.square(self.prior_std)
+        prior = np.square(self.scale * self.prior_std)
         known = np.divide(np.square(self.std), prior, out=np.ones_like(prior), where=prior > 0.0)
         return pd.DataFrame(
             {
@@ -127,8 +134,9 @@ def update_log_factors(
 
     The logarithm of each factor is normal about 0 with the spread that the model does not know of; a measurement is the sum of
     ``shares`` times them plus noise. The noise of each kind of measurement is what the factors leave unexplained of its rows, from
-    a first guess that counts for `NOISE_ROWS` rows: with few rows the model's word weighs, with many the measurements'. Intervals
-    are those of `LogFactors.widened`.
+    a first guess that counts for `NOISE_ROWS` rows: with few rows the model's word weighs, with many the measurements'. Where
+    measurements that agree with one another lie far beyond what the model does not know, as on another machine, all of it is taken
+    as so many times less sure as is likeliest. Intervals are those of `LogFactors.widened`.
 
     Parameters
     ----------
@@ -158,19 +166,32 @@ def update_log_factors(
     n_columns = len(kinds)
     spreads = np.square(prior_std if noise_from is None else noise_from)
     first = np.array([NOISE_SHARE**2 * float(np.mean(np.square(shares[column == kind]) @ spreads)) for kind in range(n_columns)])
-    variance = first
+    variance, scale = first, 1.0
     for _ in range(N_ROUNDS):
-        mean, covariance = _posterior(prior_std, shares, log_ratio, variance[column])
+        scale = _scale(prior_std, shares, log_ratio, variance[column])
+        mean, covariance = _posterior(scale * prior_std, shares, log_ratio, variance[column])
         unexplained = np.square(log_ratio - shares @ mean) + np.einsum("rc,cd,rd->r", shares, covariance, shares)
         counts = np.bincount(column, minlength=n_columns)
         variance = (NOISE_ROWS * first + np.bincount(column, unexplained, minlength=n_columns)) / (NOISE_ROWS + counts)
-    mean, covariance = _posterior(prior_std, shares, log_ratio, variance[column])
+    mean, covariance = _posterior(scale * prior_std, shares, log_ratio, variance[column])
     if not n_columns:
         return LogFactors(names, prior_std, mean, covariance, np.sqrt(variance), kinds)
     scatter = own_scatter(prior_std, shares, log_ratio, column, variance, first, NOISE_ROWS)
     moves = covariance @ shares.T / np.maximum(variance[column], LEAST_VARIANCE)
     influence = np.stack([moves[:, column == kind] @ moves[:, column == kind].T for kind in range(n_columns)])
-    return LogFactors(names, prior_std, mean, covariance, np.sqrt(variance), kinds, scatter, influence)
+    return LogFactors(names, prior_std, mean, covariance, np.sqrt(variance), kinds, scatter, influence, scale)
+
+
+def _scale(prior_std: FloatArray, shares: FloatArray, log_ratio: FloatArray, noise_var: FloatArray) -> float:
+    """The likeliest of `SCALES` for known noise, each direction that the rows tell by itself; at least 1."""
+    scaled, weight = shares * prior_std, 1.0 / np.maximum(noise_var, LEAST_VARIANCE)
+    told, directions = np.linalg.eigh((scaled * weight[:, None]).T @ scaled)
+    is_told = told > 1e-9 * max(float(told.max(initial=0.0)), 1.0)
+    squares = np.square(directions.T @ (scaled.T @ (weight * log_ratio)))[is_told] / told[is_told]
+    spread = 1.0 + np.multiply.outer(SCALES, told[is_told])
+    misfit = (np.log(spread) + squares / spread).sum(axis=1)
+    likeliest = np.argmin(misfit + (BELIEF + 2.0) * np.log(SCALES) + BELIEF / SCALES)
+    return float(np.sqrt(SCALES[likeliest]))
 
 
 def _posterior(

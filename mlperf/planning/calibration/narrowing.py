@@ -19,6 +19,7 @@ ROUNDING = 1e-9
 
 FEW_REPEATS = 1.5
 """Two measurements alike leave one degree of freedom for their scatter, three leave two."""
+SURPRISING_SCALE = 1.5
 SURPRISING = 0.5
 """Measurements whose variance is twice what was guessed."""
 
@@ -87,7 +88,7 @@ def narrowed(
     stds = found.noise_std[of_whole] if of_whole.any() else found.noise_std
     noise = float(np.median(stds)) if kind == "run" and len(stds) else 0.0
     width = found.relative_width(shares, output_std(interval), noise)
-    if kind == "mean":
+    if kind == "mean" and found.scale == 1.0:
         width = np.minimum(width, 1.0)
     there = (value > 0.0) & np.isfinite(value) & np.isfinite(interval.upper)
     base = np.where(there, value, 1.0)
@@ -122,6 +123,11 @@ def observed_notes(found: LogFactors, columns: Sequence[str]) -> tuple[str, ...]
     if found.scatter is None:
         return ()
     told, own = [], found.scatter
+    if found.scale > SURPRISING_SCALE:
+        told.append(
+            "measurements lie farther from the prediction than follows from what the model knows: it is believed "
+            f"{found.scale:.2g} times less, also of what was not measured"
+        )
     for at, name in enumerate(columns[kind] for kind in found.kinds):
         if own.n_repeats[at] < FEW_REPEATS:
             told.append(

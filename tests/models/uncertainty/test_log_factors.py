@@ -112,3 +112,33 @@ def test_a_kind_without_rows_has_no_noise() -> None:
     found = update_log_factors(NAMES, PRIOR, np.tile(COMPUTE, (3, 1)), np.full(3, 0.1), np.full(3, 2, np.int64))
     assert found.kinds.tolist() == [2]
     assert np.isfinite(found.noise_std).all()
+
+
+@pytest.mark.parametrize("n_rows", [1, 3, 10])
+def test_steps_of_a_machine_far_from_the_model_are_believed(n_rows: int) -> None:
+    """Factors about e where the model says 6 %: three steps moved it a fifth of the way before, and scatter got the rest."""
+    rng, errors, inside = np.random.default_rng(n_rows), [], 0
+    for _ in range(400):
+        truth = rng.standard_normal()
+        found = update_log_factors(
+            ("step",),
+            np.array([0.06]),
+            np.ones((n_rows, 1)),
+            truth + 0.03 * rng.standard_normal(n_rows),
+            np.zeros(n_rows, np.int64),
+        ).widened(0.95)
+        errors.append(abs(found.mean[0] - truth))
+        half = 1.96 * np.hypot(found.std[0], found.noise_std[0])
+        inside += bool(abs(truth + 0.03 * rng.standard_normal() - found.mean[0]) <= half)
+    assert np.mean(errors) < 0.04
+    assert inside / 400 >= 0.9
+
+
+def test_a_model_that_is_not_contradicted_is_as_sure_as_it_says() -> None:
+    assert updated(np.tile(COMPUTE, (3, 1)), np.full(3, 0.2)).scale == 1.0
+    far = updated(np.tile(COMPUTE, (3, 1)), np.full(3, 2.0))
+    assert far.scale > 3.0
+    assert far.factors["compute"] == pytest.approx(np.exp(2.0), rel=0.02)
+    # Of what was not measured the model is believed as little.
+    assert far.std[1] == pytest.approx(far.scale * PRIOR[1])
+    assert far.to_table(0.95)["measured_share"].tolist() == pytest.approx([1.0, 0.0], abs=0.02)

@@ -96,13 +96,23 @@ def test_what_few_or_scattered_measurements_cannot_tell_is_said(ratio: list[floa
 
 
 def test_one_run_scatters_as_whole_steps_do_not_as_a_part() -> None:
-    """An exchange of which one row is 40 % off says little of a step of which it is a tenth."""
-    prior, shares = np.array([0.05, 0.05]), np.array([[0.9, 0.1]] * 3 + [[0.0, 1.0]])
-    ratio, column = np.array([0.0, 0.01, -0.01, 0.4]), np.array([0, 0, 0, 1])
+    """An exchange that scatters by half says little of a step of which it is a tenth."""
+    prior, shares = np.array([0.05, 0.05]), np.array([[0.9, 0.1]] * 3 + [[0.0, 1.0]] * 3)
+    ratio, column = np.array([0.0, 0.01, -0.01, 0.5, -0.5, 0.0]), np.array([0, 0, 0, 1, 1, 1])
     known = update_log_factors(("compute", "exchange"), prior, shares, ratio, column)
-    step, own = np.array([[0.9, 0.1]]), np.array([known.widened(0.95).noise_std[0]])
-    assert known.widened(0.95).noise_std[1] > 5.0 * own
+    wide, step = known.widened(0.95), np.array([[0.9, 0.1]])
+    assert known.scale == 1.0
+    assert wide.noise_std[1] > 5.0 * wide.noise_std[0]
     by_steps = output_std(narrowed(interval(0.05), VALUE, step, known, "run", wholes=[0]))
-    after = np.einsum("rc,cd,rd->r", step, known.widened(0.95).covariance, step)
-    assert by_steps == pytest.approx(np.sqrt(after + np.maximum(0.05**2 - 0.05**2 * 0.82, 0.0) + own**2), rel=1e-6)
+    after = np.einsum("rc,cd,rd->r", step, wide.covariance, step)
+    other = 0.05**2 - np.square(step * prior).sum()
+    assert by_steps == pytest.approx(np.sqrt(after + other + wide.noise_std[0] ** 2), rel=1e-6)
     assert output_std(narrowed(interval(0.05), VALUE, step, known, "run")) > 2.0 * by_steps
+
+
+def test_the_mean_is_no_surer_than_the_factors_of_a_model_that_was_far_off() -> None:
+    ratio = np.array([1.5, 1.51, 1.49])
+    known = update_log_factors(("step",), np.array([0.06]), np.ones((3, 1)), ratio, np.zeros(3, np.int64))
+    assert known.scale > 3.0
+    assert output_std(narrowed(interval(0.005), VALUE, SHARES, known, "mean")) == pytest.approx(known.widened(0.95).std, rel=1e-6)
+    assert any("less" in note for note in observed_notes(known, ["step_s"]))
