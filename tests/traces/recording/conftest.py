@@ -12,6 +12,7 @@ import pytest
 from mlperf.traces.events.table import EventTable
 from mlperf.traces.readers.registry import read_trace
 from mlperf.traces.recording.build import build_recorder, compiler
+from mlperf.traces.recording.rank_writer import RankWriter
 from mlperf.traces.recording.recorded import Recorded
 from mlperf.traces.recording.run import RecordRequest, record
 
@@ -72,3 +73,24 @@ def proxy_talked(tmp_path_factory: pytest.TempPathFactory) -> EventTable:
     out = tmp_path_factory.mktemp("proxied") / "run"
     assert proxied(out).command_exit_code == 0
     return read_trace(out)
+
+
+class Status:
+    """Rank 1 of the communicator sent 24 bytes with tag 3."""
+
+    Get_source = staticmethod(lambda: 1)
+    Get_tag = staticmethod(lambda: 3)
+    Get_count = staticmethod(lambda _kind: 24)
+    Is_cancelled = staticmethod(lambda: False)
+
+
+class Own:
+    """A recorder without MPI."""
+
+    def __init__(self, folder: Path) -> None:
+        self.writer, self.records, self.numbers = RankWriter(folder, 0, 8), True, 0
+        self.mpi = type("Mpi", (), {"BYTE": 1, "Status": Status})
+
+    def number(self) -> int:
+        self.numbers += 1
+        return self.numbers

@@ -13,9 +13,8 @@ from mlperf.traces.events.table import EventTable
 from mlperf.traces.readers.rank_file import OPEN, WILDCARD, read_rank_file
 from mlperf.traces.readers.registry import read_trace
 from mlperf.traces.recording.proxy_persistent import Message, RecordedPrequest
-from mlperf.traces.recording.rank_writer import RankWriter
 
-from .conftest import line_of, proxied
+from .conftest import Own, line_of, proxied
 
 N_RANKS, N_TURNS = 4, 3
 
@@ -93,27 +92,6 @@ class Plain:
 
     def Wait(self, _status: Any) -> bool:
         return True
-
-
-class Status:
-    """Rank 1 of the communicator sent 24 bytes with tag 3."""
-
-    Get_source = staticmethod(lambda: 1)
-    Get_tag = staticmethod(lambda: 3)
-    Get_count = staticmethod(lambda _kind: 24)
-    Is_cancelled = staticmethod(lambda: False)
-
-
-class Own:
-    """A recorder without MPI."""
-
-    def __init__(self, folder: Path) -> None:
-        self.writer, self.records, self.numbers = RankWriter(folder, 0, 8), True, 0
-        self.mpi = type("Mpi", (), {"BYTE": 1, "Status": Status})
-
-    def number(self) -> int:
-        self.numbers += 1
-        return self.numbers
 
 
 def test_each_start_posts_what_was_asked_for_anew(tmp_path: Path) -> None:

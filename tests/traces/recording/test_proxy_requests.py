@@ -10,16 +10,8 @@ import pytest
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.readers.rank_file import CANCELLED, OPEN, WILDCARD, read_rank_file
 from mlperf.traces.recording.proxy_requests import Post, RecordedRequest
-from mlperf.traces.recording.rank_writer import RankWriter
 
-
-class Status:
-    """Rank 1 of the communicator sent 24 bytes with tag 3."""
-
-    Get_source = staticmethod(lambda: 1)
-    Get_tag = staticmethod(lambda: 3)
-    Get_count = staticmethod(lambda _kind: 24)
-    Is_cancelled = staticmethod(lambda: False)
+from .conftest import Own, Status
 
 
 class Request:
@@ -34,18 +26,6 @@ class Request:
 
     def Wait(self, _status: Any) -> bool:
         return True
-
-
-class Own:
-    """A recorder without MPI."""
-
-    def __init__(self, folder: Path) -> None:
-        self.writer, self.records, self.numbers = RankWriter(folder, 0, 8), True, 0
-        self.mpi = type("Mpi", (), {"BYTE": 1, "Status": Status})
-
-    def number(self) -> int:
-        self.numbers += 1
-        return self.numbers
 
 
 @pytest.mark.parametrize("call", ["Wait", "Test"])
