@@ -57,6 +57,8 @@ TOGETHER = (
 """Folders and files that go to one worker: they share the parsed package, what is made of a campaign, or described networks."""
 
 LARGEST_PRODUCT = 10**6
+OPEN_DATA = ("shared_data", "open_sweep")
+"""Fixtures that read the open data."""
 
 # Tests that run in the background inherit an ignored SIGINT, and so would the programs they interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -77,6 +79,14 @@ class OwnFilesFirst(pytest.Dir):
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Dir | None:
     """Folders as workers read them."""
     return OwnFilesFirst.from_parent(parent, path=path) if hasattr(parent.config, "workerinput") else None
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With ``-m data`` a file that names no fixture of the open data is not imported: of a thousand files some thirty do."""
+    if config.option.markexpr != "data" or not collection_path.match("test_*.py"):
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    return None if any(name in text for name in OPEN_DATA) else True
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
