@@ -26,7 +26,9 @@ from mlperf.training.run_errors import AskedRuns, half_widths, no_errors, outsid
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign
 
-WITHOUT_WORK = ("activation", "flatten", "dropout", "softmax", "tokens", "select_token", "concat", "part", "shuffle", "add")
+WITHOUT_WORK = (
+    *("activation", "flatten", "dropout", "softmax", "tokens", "unflatten", "select_token", "concat", "part", "shuffle", "add"),
+)
 """Kinds of layers that hardly take time beside the others."""
 
 

@@ -76,6 +76,18 @@ def _layer_scale(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
     return _applied(torch, lambda own, x: x * own["scale"], scale=(cnn.shapes[layer.name].n_maps, 1, 1))
 
 
+def _layer_shift(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
+    return _applied(torch, lambda own, x: x + own["shift"], shift=(cnn.shapes[layer.name].n_maps, 1, 1))
+
+
+def _prelu(torch: Any, _cnn: CnnSpec, layer: Layer) -> Any:
+    return torch.nn.PReLU(layer.n_slopes)
+
+
+def _unflatten(torch: Any, _cnn: CnnSpec, layer: Layer) -> Any:
+    return _applied(torch, lambda _own, x: x.reshape(len(x), layer.n_maps, *layer.output_size))
+
+
 def _class_token(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
     def joined(own: Any, x: Any) -> Any:
         return torch.cat([own["token"].expand(len(x), -1, -1, -1), x], 2)
@@ -145,6 +157,9 @@ _MODULES: Mapping[str, Callable[[Any, CnnSpec, Layer], Any]] = {
     "layer_norm": _layer_norm,
     "group_norm": _group_norm,
     "layer_scale": _layer_scale,
+    "layer_shift": _layer_shift,
+    "prelu": _prelu,
+    "unflatten": _unflatten,
     "class_token": _class_token,
     "select_token": _select_token,
     "position_embedding": _position_embedding,

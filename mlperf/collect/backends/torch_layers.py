@@ -47,6 +47,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "sigmoid": Function(lambda aten, x: aten.sigmoid(x), lambda aten, g, y: aten.sigmoid_backward(g, y), from_input=False),
     "tanh": Function(lambda aten, x: aten.tanh(x), lambda aten, g, y: aten.tanh_backward(g, y), from_input=False),
     "softplus": Function(lambda aten, x: aten.softplus(x), lambda aten, g, x: aten.softplus_backward(g, x, 1, 20)),
+    "mish": Function(lambda aten, x: aten.mish(x), lambda aten, g, x: aten.mish_backward(g, x)),
 }
 
 
@@ -318,6 +319,8 @@ def module_backward(keep: Keep, layer: Layer, gradient: Any) -> Sequence[Any]:
 
 def view_forward(_keep: Keep, layer: Layer, inputs: Sequence[Any]) -> Any:
     """Hand on the input under another shape; nothing is computed."""
+    if layer.kind == "unflatten":
+        return inputs[0].reshape(len(inputs[0]), layer.n_maps, *layer.output_size)
     return inputs[0].flatten(2).unsqueeze(3) if layer.kind == "tokens" else inputs[0]
 
 

@@ -65,6 +65,12 @@ def _gelu_slope(x: Array, _: Array) -> Array:
     return slope
 
 
+def _mish_slope(x: Array, _: Array) -> Array:
+    bent = np.tanh(np.logaddexp(x, 0))
+    slope: Array = bent + x * _sigmoid(x) * (1 - bent * bent)
+    return slope
+
+
 def _between(y: Array, low: float, high: float, mask: Array) -> Array:
     np.greater(y, low, out=mask)
     np.logical_and(mask, y < high, out=mask)
@@ -92,6 +98,7 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "silu": Function(lambda x, out: np.multiply(x, _sigmoid(x), out=out), _silu_slope, from_input=True),
     "gelu": Function(lambda x, out: np.multiply(x, _normal_cdf(x), out=out), _gelu_slope, from_input=True),
+    "mish": Function(lambda x, out: np.multiply(x, np.tanh(np.logaddexp(x, 0)), out=out), _mish_slope, from_input=True),
     "hardswish": Function(lambda x, out: np.multiply(x, np.clip(x / 6 + 0.5, 0, 1), out=out), _hardswish_slope, from_input=True),
 }
 

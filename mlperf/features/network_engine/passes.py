@@ -194,6 +194,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "hardsigmoid": ("divide add maximum", "greater greater multiply_small divide"),
     "silu": ("multiply exp add divide multiply", "multiply exp add divide add multiply add multiply"),
     "gelu": ("divide exp add divide multiply", "multiply multiply exp divide divide exp add multiply add"),
+    "mish": ("exp exp tanh multiply", "exp exp tanh multiply multiply exp add divide multiply multiply add"),
     "hardswish": ("divide add maximum multiply", "greater greater multiply add divide copy copy"),
 }
 # A mask holds a byte an element.

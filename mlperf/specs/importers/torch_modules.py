@@ -26,6 +26,7 @@ ACTIVATIONS: Mapping[str, str] = {
     "Sigmoid": "sigmoid",
     "Tanh": "tanh",
     "Softplus": "softplus",
+    "Mish": "mish",
 }
 
 

@@ -6,7 +6,8 @@ Rules that the list follows, beside those of `mlperf.specs.kernels.kernels`:
   and, where some layer below learns, of the input. Both carry the sizes of the forward product (after im2col).
 - An activation layer has calls of its own, unless its function is the identity.
 - Attention is one call with the rows and columns of its first product, and so many more columns of weights that m n k is right.
-- ``flatten`` and ``tokens``, and the way back through ``add`` and ``concat``, only look at the same memory in another way: no call.
+- ``flatten``, ``tokens`` and ``unflatten``, and the way back through ``add`` and ``concat``, only look at the same memory in
+  another way: no call.
 - Softmax, loss and the loss gradient are one call, ``softmax``, on the network's output; ``add_gradient`` is as there.
 """
 
@@ -22,7 +23,7 @@ from mlperf.specs.kernels.work import Work, memory_work
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.layer import LAYER_KINDS, Layer
 
-VIEWS = ("flatten", "tokens", "softmax")
+VIEWS = ("flatten", "tokens", "unflatten", "softmax")
 """Kinds that hand on the same memory; softmax runs with the loss."""
 
 RUNS_BACKWARD = tuple(kind for kind in LAYER_KINDS if kind not in (*VIEWS, "add", "concat"))

@@ -79,9 +79,13 @@ def max_subbatch_size(cnn: CnnSpec, device_memory_bytes: float, data_type: str =
     return max(0, int((device_memory_bytes - (2 * one - two)) // (two - one)))
 
 
+RESHAPES = ("flatten", "tokens", "unflatten")
+"""Kinds whose output is their input under another shape."""
+
+
 def _kept_sizes(cnn: CnnSpec) -> list[int]:
-    """Elements of every output that is stored: a fused activation works in place, flatten and tokens are views."""
-    in_place = set(fusion(cnn).absorbed) | {layer.name for layer in cnn.layers if layer.kind in ("flatten", "tokens")}
+    """Elements of every output that is stored: a fused activation works in place, reshapes are views."""
+    in_place = set(fusion(cnn).absorbed) | {layer.name for layer in cnn.layers if layer.kind in RESHAPES}
     return [shape.size for name, shape in cnn.shapes.items() if name not in in_place]
 
 

@@ -64,6 +64,8 @@ _FURTHER = (
     "layer_norm",
     "group_norm",
     "layer_scale",
+    "layer_shift",
+    "prelu",
     "class_token",
     "select_token",
     "position_embedding",

@@ -92,6 +92,8 @@ _PARAMS: Mapping[str, Callable[[Layer, Shape], int]] = {
     "layer_norm": _scale_and_shift,
     "group_norm": _scale_and_shift,
     "layer_scale": lambda _layer, source: source.n_maps,
+    "layer_shift": lambda _layer, source: source.n_maps,
+    "prelu": lambda layer, _source: layer.n_slopes,
     "class_token": lambda _layer, source: source.n_maps,
     "position_embedding": lambda _layer, source: source.size,
     "embedding": lambda layer, _source: layer.n_embeddings * layer.n_maps,

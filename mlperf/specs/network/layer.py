@@ -25,6 +25,7 @@ FUNCTIONS = (
     "sigmoid",
     "tanh",
     "softplus",
+    "mish",
     "identity",
 )
 MODES = ("max", "average")
@@ -51,7 +52,10 @@ KIND_FIELDS: Mapping[str, tuple[str, ...]] = {
     "layer_norm": ("bias",),
     "group_norm": ("groups", "bias"),
     "layer_scale": (),
+    "layer_shift": (),
+    "prelu": ("n_slopes",),
     "tokens": (),
+    "unflatten": ("n_maps", "output_size"),
     "class_token": (),
     "select_token": (),
     "position_embedding": (),
@@ -70,7 +74,7 @@ NORMS = ("batch_norm", "layer_norm", "group_norm")
 """Kinds that normalise; their ``bias`` stands for scale and shift."""
 WEIGHTED = (
     *("conv", "transposed_conv", "fc", *NORMS),
-    *("layer_scale", "class_token", "position_embedding", "embedding", "attention", "recurrent"),
+    *("layer_scale", "layer_shift", "prelu", "class_token", "position_embedding", "embedding", "attention", "recurrent"),
 )
 """Kinds with parameters to learn."""
 
@@ -80,12 +84,14 @@ class Layer:
     """One layer of a network.
 
     A sequence of tokens is a map of one column: ``n_maps`` numbers for each token, as many rows as tokens. ``tokens`` lays out a
-    map in that way, ``class_token`` puts a learnt token before the others, ``select_token`` keeps one alone,
-    ``position_embedding`` adds a learnt number to every element; a ``conv`` of 1 x 1 is a linear layer applied to each token.
+    map in that way, ``unflatten`` makes maps of ``output_size`` of tokens or of a flat vector, ``class_token`` puts a learnt token
+    before the others, ``select_token`` keeps one alone, ``position_embedding`` adds a learnt number to every element; a ``conv``
+    of 1 x 1 is a linear layer applied to each token, one of c x 1 slides over c tokens.
     ``embedding`` reads one map of indices. ``attention`` is multi-head self-attention with its projections; ``recurrent`` goes
     through the tokens one after another and writes its state at each. ``layer_norm``
     normalises over the maps at each place, ``group_norm`` over groups of maps. ``multiply`` broadcasts inputs of one map or of
-    1 x 1 elements, ``layer_scale`` multiplies every map by a learnt number. ``part`` hands on some of the maps, one behind the
+    1 x 1 elements, ``layer_scale`` multiplies every map by a learnt number, ``layer_shift`` adds one; ``prelu`` multiplies what is
+    negative by a learnt slope. ``part`` hands on some of the maps, one behind the
     other; ``shuffle`` takes the first map of every group, then the second of each. Stochastic depth is no layer.
 
     A pair is (height, width); a single integer stands for a square. A field that the layer's kind does not read
@@ -101,7 +107,7 @@ class Layer:
         The producing layers; ``()`` means the layer before, ``"input"`` the network's input.
     n_maps : int
         Maps (channels, neurons) that a ``conv``, ``transposed_conv`` or ``fc`` writes, or the width of an ``embedding``; of a
-        ``recurrent`` layer the units of one direction, of a ``part`` the maps that it hands on.
+        ``recurrent`` layer the units of one direction, of a ``part`` or ``unflatten`` the maps that it hands on.
     filter_size : (int, int)
         Window of a ``conv``, ``transposed_conv`` or ``pool``.
     stride : (int, int)
@@ -118,7 +124,8 @@ class Layer:
     mode : str
         ``max`` or ``average``, for ``pool``; ``nearest`` or ``bilinear``, for ``resize``.
     output_size : (int, int)
-        Fixed output size of an adaptive ``pool`` or a ``resize``; (1, 1) pools globally, (0, 0) means not adaptive.
+        Fixed output size of an adaptive ``pool``, a ``resize`` or an ``unflatten``; (1, 1) pools globally, (0, 0) means not
+        adaptive.
     function : str
         One of `FUNCTIONS`, for ``activation``.
     ceil_mode : bool
@@ -135,6 +142,8 @@ class Layer:
         One of `CELLS`, for ``recurrent``.
     bidirectional : bool
         Whether a ``recurrent`` layer goes through the tokens from either end; it then writes twice as many maps.
+    n_slopes : int
+        Slopes that a ``prelu`` learns: 1 for all maps, or one a map.
     first : int
         Number, from 0, of the first map that a ``part`` hands on.
 
@@ -165,6 +174,7 @@ class Layer:
     cell: str = "lstm"
     bidirectional: bool = False
     first: int = 0
+    n_slopes: int = 1
 
     def __post_init__(self) -> None:
         _check_name(self)
@@ -255,6 +265,7 @@ _COUNTS = {
     "n_maps": "n_maps is the number of maps (neurons) the layer writes.",
     "groups": "Every group holds the same number of maps.",
     "n_embeddings": "n_embeddings is the number of different tokens.",
+    "n_slopes": "One slope for all maps, or one for each.",
     "n_heads": "The maps are divided among the heads.",
 }
 """Numbers of things, of which there is at least one, and the hint where there is not."""
@@ -317,6 +328,11 @@ def _check_recurrent(layer: Layer) -> None:
     _check_choice(layer, "cell", tuple(CELLS))
 
 
+def _check_unflatten(layer: Layer) -> None:
+    _check_counts(layer, "n_maps")
+    _check_sizes(layer, "output_size", "As in n_maps = 32, output_size = [7, 7].")
+
+
 def _check_part(layer: Layer) -> None:
     _check_counts(layer, "n_maps")
     if not _is_count(layer.first, 0):
@@ -331,6 +347,8 @@ _CHECKS: Mapping[str, Callable[[Layer], None]] = {
     "transposed_conv": _check_transposed_conv,
     "resize": _check_resize,
     "group_norm": lambda layer: _check_counts(layer, "groups"),
+    "prelu": lambda layer: _check_counts(layer, "n_slopes"),
+    "unflatten": _check_unflatten,
     "embedding": lambda layer: _check_counts(layer, "n_maps", "n_embeddings"),
     "attention": lambda layer: _check_counts(layer, "n_heads"),
     "recurrent": _check_recurrent,

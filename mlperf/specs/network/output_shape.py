@@ -129,8 +129,24 @@ def _group_norm(layer: Layer, inputs: Inputs) -> Shape:
     return inputs[0]
 
 
+def _prelu(layer: Layer, inputs: Inputs) -> Shape:
+    if layer.n_slopes not in (1, inputs[0].n_maps):
+        expected = f"1 or the {inputs[0].n_maps} maps it reads"
+        raise layer_error(layer.name, "n_slopes", layer.n_slopes, expected, "One slope for all maps, or one for each.")
+    return inputs[0]
+
+
 def _tokens(_layer: Layer, inputs: Inputs) -> Shape:
     return Shape(inputs[0].n_maps, inputs[0].map_size, 1)
+
+
+def _unflatten(layer: Layer, inputs: Inputs) -> Shape:
+    target = Shape(layer.n_maps, *layer.output_size)
+    if target.size != inputs[0].size:
+        raise _misfit(
+            layer, inputs[0], f"{target.size} elements", "Nothing is lost: n_maps x height x width are as many as before."
+        )
+    return target
 
 
 def _class_token(layer: Layer, inputs: Inputs) -> Shape:
@@ -201,7 +217,10 @@ _RULES: Mapping[str, Callable[[Layer, Inputs], Shape]] = {
     "layer_norm": _same,
     "group_norm": _group_norm,
     "layer_scale": _same,
+    "layer_shift": _same,
+    "prelu": _prelu,
     "tokens": _tokens,
+    "unflatten": _unflatten,
     "class_token": _class_token,
     "select_token": _select_token,
     "position_embedding": _same,

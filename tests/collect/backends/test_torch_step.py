@@ -77,6 +77,12 @@ GATED = CnnSpec(
         Layer("swish", "activation", function="hardswish"),
         Layer("down", "resize", mode="bilinear", output_size=(5, 7)),
         Layer("twice", "resize", mode="nearest", scale=2),
+        Layer("flat", "fc", n_maps=24),
+        Layer("maps", "unflatten", n_maps=4, output_size=(3, 2)),
+        Layer("own", "prelu", n_slopes=4),
+        Layer("shift", "layer_shift"),
+        Layer("slope", "prelu"),
+        Layer("m", "activation", function="mish"),
         Layer("o", "fc", n_maps=4),
     ),
 )

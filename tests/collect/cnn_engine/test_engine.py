@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mlperf.collect.cnn_engine.activation import FUNCTIONS
 from mlperf.collect.cnn_engine.engine import TrainingStep, training_step
 from mlperf.collect.cnn_engine.timers import ThreadTimer
 from mlperf.specs import CnnSpec, Layer, kernel_calls
@@ -248,7 +249,7 @@ def torch_layer(torch: Any, layer: Layer, sources: list[Any], leaves: dict[str, 
 
 @pytest.mark.parametrize(
     "function",
-    ["relu", "relu6", "leaky_relu", "elu", "gelu", "silu", "hardswish", "hardsigmoid", "sigmoid", "tanh", "softplus", "identity"],
+    [*FUNCTIONS],
 )
 @pytest.mark.parametrize("with_bias", [True, False])
 def test_every_activation_function_has_the_right_slope(function: str, with_bias: bool) -> None:

@@ -115,6 +115,8 @@ def test_every_further_kernel_is_run_by_some_layer():
         Layer("near", "resize", mode="nearest", scale=2),
         Layer("line", "resize", mode="bilinear", output_size=3),
         Layer("scale", "layer_scale"),
+        Layer("shift", "layer_shift"),
+        Layer("slope", "prelu"),
         Layer("layer", "layer_norm"),
         Layer("tokens", "tokens"),
         Layer("class", "class_token"),

@@ -21,7 +21,7 @@ def test_integers_stand_for_squares():
 
 def test_every_kind_has_its_fields():
     assert set(KIND_FIELDS) == set(LAYER_KINDS)
-    assert len(LAYER_KINDS) == 25
+    assert len(LAYER_KINDS) == 28
 
 
 @pytest.mark.parametrize(
