@@ -15,8 +15,9 @@ from mlperf.specs.network.output_shape import output_shape
 from mlperf.specs.network.shape import Shape, Size
 
 MAPS_FIRST, FLAT = "bchw", "bc"
-MAPS_LAST = ("bhwc", "btc")
-LAYOUTS = (MAPS_FIRST, FLAT, "bct", *MAPS_LAST)
+TOKENS_LAST, TOKENS_FIRST, STEPS_FIRST = "bct", "btc", "tbc"
+MAPS_LAST = ("bhwc", TOKENS_FIRST, STEPS_FIRST)
+LAYOUTS = (MAPS_FIRST, FLAT, TOKENS_LAST, *MAPS_LAST)
 """Orders in which a foreign tensor may hold maps or tokens."""
 
 SHAPE_HINT = "As in (3, 224, 224); the size of a batch may stand before them, and an example batch in their place."
@@ -48,7 +49,7 @@ def sample_shape(given: Any, place: str) -> Shape:
     return Shape(*numbers[-3:])
 
 
-_LAYOUTS = {"flatten": FLAT, "fc": FLAT, "select_token": FLAT, "tokens": "bct", "embedding": "btc"}
+_LAYOUTS = {"flatten": FLAT, "fc": FLAT, "select_token": FLAT, "tokens": TOKENS_LAST, "embedding": TOKENS_FIRST}
 """Order of what a kind of layer writes; other kinds keep that of what they read."""
 
 
@@ -77,6 +78,9 @@ class Imported:
         Foreign tensors that are another one with rows and columns of a constant around it; only windows can read them.
     grouped : dict
         Groups of foreign tensors whose maps stand in rows of one group each, or in columns.
+    states : dict
+        Foreign tensors that hold states of recurrent layers behind their last token: the tensor that such a layer writes, and
+        the number of the direction.
     """
 
     name: str
@@ -88,6 +92,7 @@ class Imported:
     constants: dict[str, tuple[int, ...]] = field(default_factory=dict)
     padded: dict[str, tuple[str, Borders]] = field(default_factory=dict)
     grouped: dict[str, int] = field(default_factory=dict)
+    states: dict[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.shapes[NETWORK_INPUT] = self.input_shape
@@ -129,7 +134,7 @@ class Imported:
         """``tensor`` is ``source`` with rows and columns around it, for the window that reads it; False for a negative number."""
         source, before = self.unpadded(source)
         top, left, bottom, right = (old + new for old, new in zip(before, borders, strict=True))
-        if min(borders) < 0 or self.layout(source) != MAPS_FIRST:
+        if min(borders) < 0 or self.layout(source) not in (MAPS_FIRST, TOKENS_LAST):
             return False
         if not any((top, left, bottom, right)):
             self.same(tensor, source)
@@ -181,10 +186,14 @@ class Imported:
             self.layouts[tensor] = FLAT
         return True
 
+    def varies_by_map(self, tensor: str, shape: Sequence[int]) -> bool:
+        """Whether a constant of that shape has one number for each map of ``tensor``."""
+        letters = [letter for letter, size in zip(reversed(self.layout(tensor)), reversed(shape), strict=False) if size > 1]
+        return letters == ["c"] and max(shape) == self.shape(tensor).n_maps
+
     def with_constant(self, tensor: str, kind: str, source: str, shape: Sequence[int]) -> bool:
         """Layer scale or position embedding, from the shape of the learnt tensor; False where it is neither."""
-        layout, ours = self.layout(source), self.shape(source)
-        sizes = {"b": 1, "c": ours.n_maps, "h": ours.height, "w": ours.width, "t": ours.height}
+        layout, sizes = self.layout(source), self.sizes(source)
         shape = (*(1,) * (len(layout) - len(shape)), *shape)
         varies = {letter for letter, size in zip(layout, shape, strict=False) if size > 1}
         wanted = {"c"} if kind == "layer_scale" else {letter for letter in layout if sizes[letter] > 1}
@@ -210,6 +219,27 @@ class Imported:
     def shape(self, tensor: str) -> Shape:
         """Shape of a foreign tensor."""
         return self.shapes[self._writer(tensor)]
+
+    def sizes(self, tensor: str) -> dict[str, int]:
+        """Sizes of a foreign tensor by the letters of its layout; g counts groups of maps, c then the maps of one."""
+        ours, groups = self.shape(tensor), self.grouped.get(tensor, 1)
+        return {
+            "b": 1,
+            "c": ours.n_maps // groups,
+            "g": groups,
+            "h": ours.height,
+            "w": ours.width,
+            "t": ours.height,
+        }
+
+    def state(self, tensor: str, state: tuple[str, int]) -> None:
+        """``tensor`` is the state of one direction of a recurrent layer behind its last token."""
+        source, direction = state
+        layer = next(each for each in self.layers if each.name == self._writer(source))
+        whole = f"{tensor}_token" if layer.bidirectional else tensor
+        self.add(whole, "select_token", [source])
+        if layer.bidirectional:
+            self.part(tensor, whole, direction * layer.n_maps, layer.n_maps)
 
     def check_width(self, tensor: str, what: str, expected: int, got: int) -> None:
         """The weights of a layer must fit the tensor that they are applied to.

@@ -8,17 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from mlperf.core.errors import PATH, DataError, MissingExtraError, check_type
-from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, Imported, sample_shape, unknown_operation
+from mlperf.specs.importers.imported import Imported, sample_shape, unknown_operation
 from mlperf.specs.importers.onnx_constants import computed_tensors, known_tensors, own_tensor, size_tensor
+from mlperf.specs.importers.onnx_input import RECURRENT, input_layout
 from mlperf.specs.importers.onnx_node import OnnxNode
 from mlperf.specs.importers.onnx_nodes import NODES
 from mlperf.specs.importers.onnx_patterns import whole_functions
+from mlperf.specs.importers.onnx_recurrent import of_states
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.layer import NETWORK_INPUT
 from mlperf.specs.network.shape import Shape
 
-WEIGHTS_AT = {"Conv": 1, "ConvTranspose": 1, "Gemm": 1, "MatMul": 1, "Gather": 0}
+WEIGHTS_AT = {"Conv": 1, "ConvTranspose": 1, "Gemm": 1, "MatMul": 1, "Gather": 0, **dict.fromkeys(RECURRENT, 1)}
 """Which input of an operator holds a matrix of weights."""
+
+DIMENSIONS = {"b": "batch", "c": "maps", "h": "height", "w": "width", "t": "tokens"}
 
 DOMAINS = ("", "ai.onnx", "com.microsoft")
 """Sets of operators whose names mean what they mean here."""
@@ -51,10 +55,13 @@ def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None,
     with _as_onnx_says(str(path)):
         constants = known_tensors(graph)
     images = _input(path, graph, constants)
-    layout = _layout(graph, images)
+    layout = input_layout(graph, images, constants)
     imported = Imported(name or path.stem, _input_shape(path, images, layout, input_shape))
     imported.aliases[images.name], imported.layouts[images.name] = NETWORK_INPUT, layout
     _check_own_weights(imported.name, graph, constants)
+    for proto in graph.node:
+        with _as_onnx_says(f"network {imported.name!r}, node {proto.name!r} ({proto.op_type})"):
+            constants.update(computed_tensors(proto, constants, model.opset_import))
     with _as_onnx_says(str(path)):
         nodes = whole_functions(graph, constants)
     for proto in nodes:
@@ -114,37 +121,20 @@ def _input(path: Path, graph: Any, constants: dict[str, Any]) -> Any:
     return inputs[0]
 
 
-def _layout(graph: Any, tensor: Any) -> str:
-    """Order of the input's dimensions: maps come last where the graph at once puts them first, as files of TensorFlow do.
-
-    Two dimensions are numbers of a sample, or indices of tokens; three are tokens.
-    """
-    integers = (6, 7)  # TensorProto.INT32 and INT64
-    rank = len(tensor.type.tensor_type.shape.dim)
-    if rank == 2:
-        return "bt" if tensor.type.tensor_type.elem_type in integers else FLAT
-    readers = [node for node in graph.node if tensor.name in node.input]
-    puts_first = [
-        node.op_type == "Transpose" and [list(each.ints) for each in node.attribute] == [[0, 3, 1, 2]] for node in readers
-    ]
-    if rank == 4 and readers and all(puts_first):
-        return "bhwc"
-    return "btc" if rank == 3 else MAPS_FIRST
-
-
 def _input_shape(path: Path, tensor: Any, layout: str, given: tuple[int, int, int] | None) -> Shape:
     if given is not None:
         return sample_shape(given, str(path))
     dims = [dim.dim_value for dim in tensor.type.tensor_type.shape.dim]
-    if len(dims) != len(layout) or min(dims[1:]) < 1:
+    if len(dims) != len(layout) or any(size < 1 for size, letter in zip(dims, layout, strict=True) if letter != "b"):
         hint = "Export with fixed sizes (the batch may stay open), or in Python give from_onnx input_shape = (maps, height, width)."
-        raise DataError(f"got an input of {dims}, expected [batch, maps, height, width]", place=str(path), hint=hint)
+        expected = ", ".join(DIMENSIONS[letter] for letter in layout)
+        raise DataError(f"got an input of {dims}, expected [{expected}]", place=str(path), hint=hint)
     sizes = dict(zip(layout, dims, strict=True))
     return Shape(sizes.get("c", 1), sizes.get("h", sizes.get("t", 1)), sizes.get("w", 1))
 
 
 def _add_node(imported: Imported, constants: dict[str, Any], proto: Any, opsets: Sequence[Any]) -> None:
-    if proto.op_type == "Constant":
+    if proto.output and all(name in constants for name in proto.output if name):
         return
     if proto.op_type == "Shape" and proto.input[0] not in constants:
         constants[proto.output[0]] = size_tensor(_sizes(imported, proto))
@@ -154,6 +144,8 @@ def _add_node(imported: Imported, constants: dict[str, Any], proto: Any, opsets:
     if computed:
         return
     node = OnnxNode.read(proto, constants)
+    if any(name in imported.states for name in node.inputs) and of_states(imported, node):
+        return
     if proto.domain not in DOMAINS:
         raise unknown_operation(imported.name, node.name, f"{proto.domain}.{node.operator}{node.remark}")
     rule = NODES.get(node.operator)
@@ -165,8 +157,8 @@ def _sizes(imported: Imported, proto: Any) -> list[int]:
     """Sizes of a tensor that a layer writes, for one sample."""
     from onnx.helper import get_attribute_value
 
-    ours, attributes = imported.shape(proto.input[0]), {each.name: get_attribute_value(each) for each in proto.attribute}
-    sizes = {"b": 1, "c": ours.n_maps, "h": ours.height, "w": ours.width, "t": ours.height}
+    attributes = {each.name: get_attribute_value(each) for each in proto.attribute}
+    sizes = imported.sizes(proto.input[0])
     found = [sizes[letter] for letter in imported.layout(proto.input[0])]
     return found[attributes.get("start", 0) : attributes.get("end")]
 

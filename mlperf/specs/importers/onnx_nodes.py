@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from mlperf.specs.importers.imported import Imported
+from mlperf.specs.importers.onnx_input import RECURRENT
 from mlperf.specs.importers.onnx_node import OnnxNode, Rule
 from mlperf.specs.importers.onnx_parts import slice_maps, split_maps
-from mlperf.specs.importers.onnx_views import flatten, reshape, same, squeeze, transpose, unsqueeze
-from mlperf.specs.importers.onnx_windows import conv, pad, pool, resize, transposed_conv
+from mlperf.specs.importers.onnx_recurrent import recurrent
+from mlperf.specs.importers.onnx_views import expand, flatten, reshape, same, squeeze, transpose, unsqueeze
+from mlperf.specs.importers.onnx_windows import conv, global_pool, pad, pool, resize, transposed_conv
 
 
 def _plain(imported: Imported, node: OnnxNode, *, kind: str, **numbers: Any) -> bool:
@@ -42,7 +45,7 @@ def _fc(imported: Imported, node: OnnxNode, *, is_transposed: bool, bias: bool) 
 
 
 def _add(imported: Imported, node: OnnxNode) -> bool:
-    """A sum of tensors; with a constant the bias of the layer before, one number, or a position embedding."""
+    """A sum of tensors; with a constant the bias of the layer before, one number, one for each map, or a position embedding."""
     if len(node.tensors) == len(node.inputs):
         imported.joined(node.output, "add", node.inputs)
         return True
@@ -50,10 +53,14 @@ def _add(imported: Imported, node: OnnxNode) -> bool:
         return False
     constant = next(place for place, name in enumerate(node.inputs) if name in node.constants)
     dims, source = node.dims(constant), node.tensors[0]
-    if math.prod(dims) == imported.shape(source).n_maps and imported.add_bias(node.output, source):
+    is_one = math.prod(dims) == 1
+    by_map = imported.varies_by_map(source, dims) or (is_one and imported.shape(source).n_maps == 1)
+    if by_map and imported.add_bias(node.output, source):
         return True
-    if math.prod(dims) == 1:
+    if is_one:
         return imported.number(node.output, source)
+    if by_map:
+        return _plain(imported, replace(node, inputs=(source,)), kind="layer_shift")
     return imported.with_constant(node.output, "position_embedding", source, dims)
 
 
@@ -75,11 +82,18 @@ def _number(imported: Imported, node: OnnxNode) -> bool:
     if len(node.tensors) != 1 or len(node.inputs) != 2:
         return False
     constant = next(place for place, name in enumerate(node.inputs) if name in node.constants)
-    layout, dims, shape = imported.layout(node.tensors[0]), node.dims(constant), imported.shape(node.tensors[0])
-    varies = [letter for letter, size in zip(reversed(layout), reversed(dims), strict=False) if size > 1]
-    if math.prod(dims) != 1 and (varies != ["c"] or math.prod(dims) != shape.n_maps):
+    dims = node.dims(constant)
+    if math.prod(dims) != 1 and not imported.varies_by_map(node.tensors[0], dims):
         return False
     return imported.number(node.output, node.tensors[0])
+
+
+def _prelu(imported: Imported, node: OnnxNode) -> bool:
+    """A slope for all maps, or one for each; of other learnt slopes there is no layer."""
+    dims, source = node.dims(1), node.inputs[0]
+    if node.inputs[1] not in node.constants or not (math.prod(dims) == 1 or imported.varies_by_map(source, dims)):
+        return False
+    return _plain(imported, node, kind="prelu", n_slopes=math.prod(dims))
 
 
 def _layer_norm(imported: Imported, node: OnnxNode) -> bool:
@@ -150,7 +164,7 @@ def _clip(imported: Imported, node: OnnxNode) -> bool:
 _ACTIVATIONS = {
     "Relu": "relu",
     "LeakyRelu": "leaky_relu",
-    "Elu": "elu",
+    **dict.fromkeys(("Elu", "Selu", "Celu"), "elu"),
     "Gelu": "gelu",
     "Swish": "silu",
     "HardSwish": "hardswish",
@@ -158,7 +172,9 @@ _ACTIVATIONS = {
     "Sigmoid": "sigmoid",
     "Tanh": "tanh",
     "Softplus": "softplus",
+    "Mish": "mish",
 }
+"""Functions; a SELU or CELU is an ELU with other numbers."""
 
 NODES: Mapping[str, Rule] = {
     "Conv": conv,
@@ -166,9 +182,10 @@ NODES: Mapping[str, Rule] = {
     "MatMul": _matmul,
     "MaxPool": partial(pool, mode="max"),
     "AveragePool": partial(pool, mode="average"),
-    "GlobalMaxPool": partial(_plain, kind="pool", mode="max", output_size=(1, 1)),
-    "GlobalAveragePool": partial(_plain, kind="pool", mode="average", output_size=(1, 1)),
+    "GlobalMaxPool": partial(global_pool, mode="max"),
+    "GlobalAveragePool": partial(global_pool, mode="average"),
     "ReduceMean": _reduce_mean,
+    **dict.fromkeys(RECURRENT, recurrent),
     "ConvTranspose": transposed_conv,
     "Transpose": transpose,
     "LayerNormalization": _layer_norm,
@@ -178,6 +195,7 @@ NODES: Mapping[str, Rule] = {
     "Resize": resize,
     "Upsample": resize,
     "Pad": pad,
+    "PRelu": _prelu,
     "Mul": _multiply,
     "Div": _number,
     "Sub": _number,
@@ -187,6 +205,7 @@ NODES: Mapping[str, Rule] = {
     "LogSoftmax": partial(_plain, kind="softmax"),
     "Flatten": flatten,
     "Reshape": reshape,
+    "Expand": expand,
     "Squeeze": squeeze,
     "Unsqueeze": unsqueeze,
     "Identity": same,

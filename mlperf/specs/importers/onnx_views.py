@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
+from itertools import zip_longest
 
-from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, Imported
+from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, TOKENS_FIRST, TOKENS_LAST, Imported
+from mlperf.specs.importers.onnx_input import ROWS, TOKENS
 from mlperf.specs.importers.onnx_node import OnnxNode
 from mlperf.specs.importers.onnx_parts import GROUP_COLUMNS, groups_swapped, in_groups, shuffled
+from mlperf.specs.importers.onnx_recurrent import directions_joined, directions_moved
 
-TOKENS_LAST, TOKENS_FIRST = "bct", "btc"
-
-_WITH_ONES = {(FLAT, (1,)): TOKENS_FIRST, (FLAT, (2,)): TOKENS_LAST, (FLAT, (2, 3)): MAPS_FIRST, (TOKENS_LAST, (3,)): MAPS_FIRST}
+_WITH_ONES = {
+    (FLAT, (1,)): TOKENS_FIRST,
+    (FLAT, (2,)): TOKENS_LAST,
+    (FLAT, (2, 3)): MAPS_FIRST,
+    (TOKENS_LAST, (3,)): MAPS_FIRST,
+    (ROWS, (1,)): MAPS_FIRST,
+    (TOKENS, (1,)): TOKENS_LAST,
+    (TOKENS, (2,)): TOKENS_FIRST,
+}
 """Order of the dimensions after sizes of 1 were put at these places."""
 
 
@@ -22,7 +31,7 @@ def same(imported: Imported, node: OnnxNode) -> bool:
 
 def transpose(imported: Imported, node: OnnxNode) -> bool:
     """Dimensions in another order; without one given, back to front."""
-    if groups_swapped(imported, node):
+    if groups_swapped(imported, node) or directions_moved(imported, node):
         return True
     backwards = range(len(imported.layout(node.inputs[0])))[::-1]
     return imported.permuted(node.output, node.inputs[0], tuple(node.attributes.get("perm", backwards)))
@@ -37,33 +46,44 @@ def flatten(imported: Imported, node: OnnxNode) -> bool:
 
 
 def reshape(imported: Imported, node: OnnxNode) -> bool:
-    """Two sizes of which the first is the batch: a flatten; batch, maps and one more: tokens; as they were: nothing."""
-    sizes, shape, layout = node.values(1), imported.shape(node.inputs[0]), imported.layout(node.inputs[0])
-    if len(sizes) == 3 and layout == MAPS_FIRST and sizes[1] in (0, shape.n_maps):
-        imported.add(node.output, "tokens", node.inputs[:1])
+    """A sample's sizes as they were: nothing; all in a row: a flatten; maps and one more: tokens; maps of what is flat."""
+    source, sizes = node.inputs[0], node.values(1)
+    layout, shape = imported.layout(source), imported.shape(source)
+    if directions_joined(imported, node) or in_groups(imported, node, sizes):
         return True
-    if in_groups(imported, node, sizes):
-        return True
-    if len(sizes) == 4 and layout == GROUP_COLUMNS and _as_before(sizes, imported, node.inputs[0]):
+    wanted = _of_a_sample(sizes, imported, source)
+    if len(wanted) == 3 and layout == GROUP_COLUMNS and wanted == (shape.n_maps, shape.height, shape.width):
         return shuffled(imported, node)
-    if len(sizes) == 4 and layout in (MAPS_FIRST, FLAT) and _as_before(sizes, imported, node.inputs[0]):
-        imported.same(node.output, node.inputs[0], MAPS_FIRST)
-        return True
-    if len(sizes) != 2 or sizes[1] not in (-1, shape.size):
+    own = imported.sizes(source)
+    if wanted == tuple(own[letter] for letter in layout if letter != "b"):
+        imported.same(node.output, source)
+    elif layout == MAPS_FIRST and wanted == (shape.n_maps, shape.map_size):
+        imported.add(node.output, "tokens", [source])
+    elif wanted == (shape.size,):
+        imported.add(node.output, "flatten", [source])
+    elif len(wanted) == 3 and wanted[1:] == (1, 1) and layout == FLAT:
+        imported.same(node.output, source, MAPS_FIRST)
+    elif len(wanted) == 3 and (layout == FLAT or (layout == TOKENS_LAST and wanted[0] == shape.n_maps)):
+        imported.add(node.output, "unflatten", [source], n_maps=wanted[0], output_size=wanted[1:])
+        imported.layouts[node.output] = MAPS_FIRST
+    else:
         return False
-    imported.add(node.output, "flatten", node.inputs[:1])
     return True
 
 
-def _as_before(sizes: list[float], imported: Imported, source: str) -> bool:
-    """Whether these are the sizes of ``source``; 0 keeps one, -1 stands for what remains."""
-    shape, is_flat = imported.shape(source), imported.layout(source) == FLAT
-    wanted = (shape.n_maps, shape.height, shape.width)
-    kept = (shape.n_maps,) if is_flat else wanted
-    given = [before if size == 0.0 else size for size, before in zip(sizes[1:], (*kept, -1, -1), strict=False)]
-    if sizes[0] != -1.0 and given.count(-1) == 1:
-        given[given.index(-1)] = shape.size / math.prod(size for size in given if size != -1)
-    return tuple(given) == wanted
+def _of_a_sample(sizes: list[float], imported: Imported, source: str) -> tuple[int, ...]:
+    """Sizes behind that of the batch: 0 keeps one, -1 stands for what remains; none where they do not hold a sample."""
+    own, layout = imported.sizes(source), imported.layout(source)
+    kept = [own[letter] for letter in layout[1:]] if layout.startswith("b") else []
+    given = [int(size) or before for size, before in zip_longest(sizes[1:], kept[: len(sizes) - 1], fillvalue=0)]
+    known = math.prod(size for size in given if size > 0)
+    size, n_open = imported.shape(source).size, given.count(-1)
+    if not given or not kept or min(given) < -1 or 0 in given or n_open > 1 or size % known:
+        return ()
+    if n_open and sizes[0] == -1.0:
+        return ()
+    wanted = tuple(size // known if each == -1 else each for each in given)
+    return wanted if math.prod(wanted) == size else ()
 
 
 def squeeze(imported: Imported, node: OnnxNode) -> bool:
@@ -71,8 +91,13 @@ def squeeze(imported: Imported, node: OnnxNode) -> bool:
     source = node.inputs[0]
     shape, layout = imported.shape(source), imported.layout(source)
     axes = _axes(node, len(layout))
+    if directions_joined(imported, node, axes):
+        return True
     if layout == MAPS_FIRST and axes == [3] and shape.width == 1:
         imported.same(node.output, source, TOKENS_LAST)
+        return True
+    if layout == MAPS_FIRST and axes == [2] and shape.height == 1:
+        imported.add(node.output, "tokens", [source])
         return True
     places = {MAPS_FIRST: [2, 3], TOKENS_LAST: [2], TOKENS_FIRST: [1]}.get(layout)
     if shape.map_size > 1 or places is None or (axes or places) != places:
@@ -86,10 +111,31 @@ def unsqueeze(imported: Imported, node: OnnxNode) -> bool:
     source = node.inputs[0]
     layout = imported.layout(source)
     n_axes = len(node.attributes.get("axes") or node.values(1))
-    after = _WITH_ONES.get((layout, tuple(_axes(node, len(layout) + n_axes))))
+    axes = tuple(_axes(node, len(layout) + n_axes))
+    if layout == TOKENS_LAST and axes == (2,):
+        shape = imported.shape(source)
+        imported.add(node.output, "unflatten", [source], n_maps=shape.n_maps, output_size=(1, shape.height))
+        imported.layouts[node.output] = MAPS_FIRST
+        return True
+    after = _WITH_ONES.get((layout, axes))
     if after is None:
         return False
     imported.same(node.output, source, after)
+    return True
+
+
+def expand(imported: Imported, node: OnnxNode) -> bool:
+    """Sizes of 1 stretched, which a product does by itself: no layer; a layer that cannot refuses their shapes."""
+    source, sizes = node.inputs[0], node.values(1)
+    own, layout = imported.sizes(source), imported.layout(source)
+    kept = (1,) * (len(sizes) - len(layout)) + tuple(own[letter] for letter in layout)
+    if (
+        not sizes
+        or len(kept) != len(sizes)
+        or any(before not in (1, size) and size != 1 for before, size in zip(kept, sizes, strict=True))
+    ):
+        return False
+    imported.same(node.output, source)
     return True
 
 

@@ -109,9 +109,8 @@ def _size(imported: Imported, scalars: dict[str, Any], node: Any) -> Any:
     source = node.args[0] if node.args else None
     tensor = getattr(source, "name", "")
     if tensor in imported.aliases and operation in SCALARS:
-        ours, layout = imported.shape(tensor), imported.layout(tensor)
-        places = {"b": 1, "c": ours.n_maps, "h": ours.height, "w": ours.width, "t": ours.height}
-        sizes = tuple(places[letter] for letter in layout)
+        places = imported.sizes(tensor)
+        sizes = tuple(places[letter] for letter in imported.layout(tensor))
         asked = [*node.args[1:], *node.kwargs.values()]
         if operation == "dim" or asked == ["ndim"]:
             return len(sizes)

@@ -136,3 +136,39 @@ def test_functions_of_the_file_itself_are_read_through(tmp_path):
     found = read_whole(nodes, {"w": (8, 3, 3, 3), "u": (4, 8, 1, 1)}, tmp_path, functions=[block], opsets=[OWN])
     assert [layer.kind for layer in found.layers] == ["conv", "activation"] * 2
     assert found.n_params == 216 + 32
+
+
+@pytest.mark.parametrize(("dims", "n_slopes"), [((1,), 1), ((8, 1, 1), 8), ((1, 8, 1, 1), 8)])
+def test_learnt_slopes_are_parameters(dims, n_slopes, tmp_path):
+    found = read_whole([CONV, helper.make_node("PRelu", ["c", "s"], ["y"])], {"w": (8, 3, 3, 3), "s": dims}, tmp_path)
+    assert found.n_params == 216 + n_slopes
+    assert found.layers[-1].n_slopes == n_slopes
+
+
+@pytest.mark.parametrize("dims", [(6,), (8, 6, 6), (8, 1, 6)])
+def test_slopes_that_differ_within_a_map_have_no_layer(dims, tmp_path):
+    with pytest.raises(DataError, match="node 'y': got the operation PRelu"):
+        read_whole([CONV, helper.make_node("PRelu", ["c", "s"], ["y"])], {"w": (8, 3, 3, 3), "s": dims}, tmp_path)
+
+
+def test_a_second_bias_is_a_layer_of_its_own(tmp_path):
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["c"]),
+        helper.make_node("Add", ["c", "d"], ["e"]),
+        helper.make_node("Add", ["e", "d2"], ["y"]),
+    ]
+    found = read_whole(nodes, {"w": (8, 3, 3, 3), "b": (8,), "d": (8, 1, 1), "d2": (1, 8, 1, 1)}, tmp_path)
+    assert [layer.kind for layer in found.layers] == ["conv", "layer_shift", "layer_shift"]
+    assert found.n_params == 216 + 8 + 8 + 8
+
+
+def test_numbers_along_a_row_are_no_bias_of_the_maps(tmp_path):
+    """As many numbers as maps, but broadcast along the last dimension."""
+    with pytest.raises(DataError, match="node 'y': got the operation Add"):
+        read_whole([CONV, helper.make_node("Add", ["c", "b"], ["y"])], {"w": (6, 3, 3, 3), "b": (6,)}, tmp_path)
+
+
+@pytest.mark.parametrize(("operator", "function"), [("Mish", "mish"), ("Selu", "elu"), ("Celu", "elu")])
+def test_functions_of_later_opsets(operator, function, tmp_path):
+    found = read_whole([CONV, helper.make_node(operator, ["c"], ["y"])], {"w": (8, 3, 3, 3)}, tmp_path, opset=18)
+    assert found.layers[-1].function == function

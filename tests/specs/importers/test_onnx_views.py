@@ -105,3 +105,29 @@ def test_sizes_of_one_may_be_taken_away_at_once_or_one_by_one(views, known, opse
 def test_other_views_have_no_layer(view, tmp_path):
     with pytest.raises(DataError, match=f"node 't': got the operation {view[0].op_type}"):
         read(tmp_path, [view[0], node("Relu", ["t"], ["y"])], {"a": view[1]})
+
+
+def test_what_is_flat_becomes_maps_again(tmp_path):
+    """The decoder of an autoencoder; the reshape names the batch as -1, as exporters of ``view(-1, 32, 2, 3)`` do."""
+    nodes = [
+        node("Gemm", ["x", "w"], ["h"]),
+        node("Reshape", ["h", "maps"], ["m"]),
+        node("ConvTranspose", ["m", "u"], ["y"], strides=[2, 2]),
+    ]
+    found = read(tmp_path, nodes, {"w": (16, 192), "maps": sizes(-1, 32, 2, 3), "u": (32, 3, 2, 2)}, ("b", 16))
+    assert [layer.kind for layer in found.layers] == ["fc", "unflatten", "transposed_conv"]
+    assert (found.n_params, found.output_shape) == (16 * 192 + 32 * 12, Shape(3, 4, 6))
+
+
+def test_a_gate_may_be_stretched_before_the_product(tmp_path):
+    nodes = [
+        node("GlobalAveragePool", ["x"], ["g"]),
+        node("Shape", ["x"], ["s"]),
+        node("Expand", ["g", "s"], ["e"]),
+        node("Mul", ["x", "e"], ["y"]),
+    ]
+    found = read(tmp_path, nodes, {})
+    assert [layer.kind for layer in found.layers] == ["pool", "multiply"]
+    nodes[-1] = node("Add", ["x", "e"], ["y"])
+    with pytest.raises(DataError, match="add needs equal shapes|expected 3 maps of 8 x 8"):
+        read(tmp_path, nodes, {})
