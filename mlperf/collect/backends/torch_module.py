@@ -144,7 +144,7 @@ def _batch_norm(nn: Any, cnn: CnnSpec, layer: Layer, rank: Mapping[str, int]) ->
     return kind(cnn.shapes[layer.name].n_maps, affine=layer.bias)
 
 
-_ACTIVATION_CLASSES = {function: name for name, function in ACTIVATIONS.items()} | {"identity": "Identity"}
+_ACTIVATION_CLASSES = {function: name for name, function in reversed(tuple(ACTIVATIONS.items()))} | {"identity": "Identity"}
 
 _MODULES: Mapping[str, Callable[[Any, CnnSpec, Layer, Mapping[str, int]], Any]] = {
     "conv": _conv,

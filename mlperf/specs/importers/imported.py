@@ -78,6 +78,8 @@ class Imported:
         Foreign tensors that are another one with rows and columns of a constant around it; only windows can read them.
     grouped : dict
         Groups of foreign tensors whose maps stand in rows of one group each, or in columns.
+    pieces : dict
+        Foreign tuples of tensors: the tensor of whose maps each is a part, the number of the first, and how many.
     states : dict
         Foreign tensors that hold states of recurrent layers behind their last token: the tensor that such a layer writes, and
         the number of the direction.
@@ -92,6 +94,7 @@ class Imported:
     constants: dict[str, tuple[int, ...]] = field(default_factory=dict)
     padded: dict[str, tuple[str, Borders]] = field(default_factory=dict)
     grouped: dict[str, int] = field(default_factory=dict)
+    pieces: dict[str, tuple[tuple[str, int, int], ...]] = field(default_factory=dict)
     states: dict[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -117,6 +120,8 @@ class Imported:
         """``tensor`` holds the same numbers as ``source``, perhaps in another order: no layer."""
         self.aliases[tensor] = self._writer(source)
         self.layouts[tensor] = layout or self.layout(source)
+        if not layout and source in self.grouped:
+            self.grouped[tensor] = self.grouped[source]
 
     def part(self, tensor: str, source: str, first: int, n_maps: int) -> None:
         """``tensor`` is ``n_maps`` maps of ``source``, from number ``first`` on; all of them are the same tensor."""

@@ -1,17 +1,12 @@
-"""ONNX operators that take some of the maps, and reshapes that mix the maps of groups."""
+"""ONNX operators that take some of the maps."""
 
 from __future__ import annotations
 
-import math
-
-from mlperf.specs.importers.imported import MAPS_FIRST, Imported
+from mlperf.specs.importers.imported import Imported
 from mlperf.specs.importers.onnx_node import OnnxNode
 
 BATCH_END = 2**31 - 1
 """What exporters write for an end behind everything, at least."""
-
-GROUP_ROWS, GROUP_COLUMNS = "bgchw", "bcghw"
-"""Maps of each group together, and the first maps of all groups together."""
 
 
 def slice_maps(imported: Imported, node: OnnxNode) -> bool:
@@ -60,41 +55,4 @@ def split_maps(imported: Imported, node: OnnxNode) -> bool:
         if output:
             imported.part(output, node.inputs[0], first, size)
         first += size
-    return True
-
-
-def in_groups(imported: Imported, node: OnnxNode, sizes: list[float]) -> bool:
-    """A reshape of maps into rows of one group each."""
-    source = node.inputs[0]
-    shape = imported.shape(source)
-    if len(sizes) != 5 or imported.layout(source) != MAPS_FIRST:
-        return False
-    known = math.prod(size for size in sizes[1:] if size > 0)
-    groups, maps, height, width = (shape.size / known if size == -1.0 else size for size in sizes[1:])
-    if (groups * maps, height, width) != (shape.n_maps, shape.height, shape.width):
-        return False
-    imported.same(node.output, source, GROUP_ROWS)
-    imported.grouped[node.output] = int(groups)
-    return True
-
-
-def groups_swapped(imported: Imported, node: OnnxNode) -> bool:
-    """Rows and columns of maps in each other's place."""
-    source = node.inputs[0]
-    if source not in imported.grouped or imported.layout(source) != GROUP_ROWS:
-        return False
-    if list(node.attributes.get("perm", ())) != [0, 2, 1, 3, 4]:
-        return False
-    imported.same(node.output, source, GROUP_COLUMNS)
-    imported.grouped[node.output] = imported.grouped[source]
-    return True
-
-
-def shuffled(imported: Imported, node: OnnxNode) -> bool:
-    """A reshape of such columns back into maps."""
-    source = node.inputs[0]
-    if source not in imported.grouped or imported.layout(source) != GROUP_COLUMNS:
-        return False
-    imported.add(node.output, "shuffle", [source], groups=imported.grouped[source])
-    imported.layouts[node.output] = MAPS_FIRST
     return True

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from itertools import zip_longest
-
 from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, TOKENS_FIRST, TOKENS_LAST, Imported
 from mlperf.specs.importers.onnx_input import ROWS, TOKENS
 from mlperf.specs.importers.onnx_node import OnnxNode
-from mlperf.specs.importers.onnx_parts import GROUP_COLUMNS, groups_swapped, in_groups, shuffled
 from mlperf.specs.importers.onnx_recurrent import directions_joined, directions_moved
+from mlperf.specs.importers.reshapes import groups_swapped, reshaped
 
 _WITH_ONES = {
     (FLAT, (1,)): TOKENS_FIRST,
@@ -31,10 +28,11 @@ def same(imported: Imported, node: OnnxNode) -> bool:
 
 def transpose(imported: Imported, node: OnnxNode) -> bool:
     """Dimensions in another order; without one given, back to front."""
-    if groups_swapped(imported, node) or directions_moved(imported, node):
-        return True
     backwards = range(len(imported.layout(node.inputs[0])))[::-1]
-    return imported.permuted(node.output, node.inputs[0], tuple(node.attributes.get("perm", backwards)))
+    order = tuple(node.attributes.get("perm", backwards))
+    if groups_swapped(imported, node.output, node.inputs[0], order) or directions_moved(imported, node):
+        return True
+    return imported.permuted(node.output, node.inputs[0], order)
 
 
 def flatten(imported: Imported, node: OnnxNode) -> bool:
@@ -46,44 +44,9 @@ def flatten(imported: Imported, node: OnnxNode) -> bool:
 
 
 def reshape(imported: Imported, node: OnnxNode) -> bool:
-    """A sample's sizes as they were: nothing; all in a row: a flatten; maps and one more: tokens; maps of what is flat."""
-    source, sizes = node.inputs[0], node.values(1)
-    layout, shape = imported.layout(source), imported.shape(source)
-    if directions_joined(imported, node) or in_groups(imported, node, sizes):
-        return True
-    wanted = _of_a_sample(sizes, imported, source)
-    if len(wanted) == 3 and layout == GROUP_COLUMNS and wanted == (shape.n_maps, shape.height, shape.width):
-        return shuffled(imported, node)
-    own = imported.sizes(source)
-    if wanted == tuple(own[letter] for letter in layout if letter != "b"):
-        imported.same(node.output, source)
-    elif layout == MAPS_FIRST and wanted == (shape.n_maps, shape.map_size):
-        imported.add(node.output, "tokens", [source])
-    elif wanted == (shape.size,):
-        imported.add(node.output, "flatten", [source])
-    elif len(wanted) == 3 and wanted[1:] == (1, 1) and layout == FLAT:
-        imported.same(node.output, source, MAPS_FIRST)
-    elif len(wanted) == 3 and (layout == FLAT or (layout == TOKENS_LAST and wanted[0] == shape.n_maps)):
-        imported.add(node.output, "unflatten", [source], n_maps=wanted[0], output_size=wanted[1:])
-        imported.layouts[node.output] = MAPS_FIRST
-    else:
-        return False
-    return True
-
-
-def _of_a_sample(sizes: list[float], imported: Imported, source: str) -> tuple[int, ...]:
-    """Sizes behind that of the batch: 0 keeps one, -1 stands for what remains; none where they do not hold a sample."""
-    own, layout = imported.sizes(source), imported.layout(source)
-    kept = [own[letter] for letter in layout[1:]] if layout.startswith("b") else []
-    given = [int(size) or before for size, before in zip_longest(sizes[1:], kept[: len(sizes) - 1], fillvalue=0)]
-    known = math.prod(size for size in given if size > 0)
-    size, n_open = imported.shape(source).size, given.count(-1)
-    if not given or not kept or min(given) < -1 or 0 in given or n_open > 1 or size % known:
-        return ()
-    if n_open and sizes[0] == -1.0:
-        return ()
-    wanted = tuple(size // known if each == -1 else each for each in given)
-    return wanted if math.prod(wanted) == size else ()
+    """Other sizes of a sample, or the directions of a recurrent layer joined."""
+    sizes = [int(size) for size in node.values(1)]
+    return directions_joined(imported, node) or reshaped(imported, node.output, node.inputs[0], sizes)
 
 
 def squeeze(imported: Imported, node: OnnxNode) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from typing import Any
 
-from mlperf.specs.importers.imported import MAPS_FIRST, Imported
+from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, TOKENS_LAST, Imported
+from mlperf.specs.importers.reshapes import groups_swapped, reshaped
 from mlperf.specs.importers.torch_modules import adaptive_size, layer_norm, resize
 from mlperf.specs.network.shape import pair
 
@@ -131,55 +133,134 @@ def _cat(imported: Imported, node: Any) -> bool:
 
 
 def _flatten(imported: Imported, node: Any) -> bool:
+    """Dimensions that follow one another made one."""
     given = {"start_dim": 0, "end_dim": -1, **_arguments(node, ("start_dim", "end_dim"))}
-    is_maps = imported.layout(_source(node)) == MAPS_FIRST
-    kind = {1: "flatten", 2: "tokens" if is_maps else ""}.get(given["start_dim"], "")
-    if not kind or given["end_dim"] not in (-1, 3):
+    own, layout = imported.sizes(_source(node)), imported.layout(_source(node))
+    sizes = [own[letter] for letter in layout]
+    first, last = (place % len(sizes) for place in (given["start_dim"], given["end_dim"]))
+    if first < 1 or last < first:
         return False
-    imported.add(node.name, kind, [_source(node)])
-    return True
+    return reshaped(imported, node.name, _source(node), [*sizes[:first], prod(sizes[first : last + 1]), *sizes[last + 1 :]])
 
 
 def _reshape(imported: Imported, node: Any) -> bool:
-    """Two dimensions of which the first is the batch: a flatten; batch, maps and one more: tokens."""
+    """Other sizes of a sample."""
     sizes = node.args[1] if len(node.args) == 2 and isinstance(node.args[1], (tuple, list)) else node.args[1:]
-    shape, is_maps = imported.shape(_source(node)), imported.layout(_source(node)) == MAPS_FIRST
-    if len(sizes) == 3 and is_maps and sizes[1] == shape.n_maps:
-        imported.add(node.name, "tokens", [_source(node)])
-        return True
-    if len(sizes) != 2 or sizes[1] not in (-1, shape.size):
+    return all(isinstance(size, int) for size in sizes) and reshaped(imported, node.name, _source(node), sizes)
+
+
+def _unsqueeze(imported: Imported, node: Any) -> bool:
+    """One number of each map gets sizes of 1 behind it, as a gate needs them."""
+    place, layout = _arguments(node, ("dim",))["dim"], imported.layout(_source(node))
+    after = WITH_ONE.get((layout, place % (len(layout) + 1)), "")
+    if after:
+        imported.same(node.name, _source(node), after)
+    return bool(after)
+
+
+WITH_ONE = {(FLAT, 2): TOKENS_LAST, (TOKENS_LAST, 3): MAPS_FIRST}
+"""Order of the dimensions after a size of 1 was put at this place."""
+
+
+def _squeeze(imported: Imported, node: Any) -> bool:
+    """A size of 1 taken away: the width or height of a map, or all but its maps."""
+    place = _arguments(node, ("dim",)).get("dim")
+    source = _source(node)
+    layout, own = imported.layout(source), imported.sizes(source)
+    if not isinstance(place, int) or own[layout[place]] != 1 or layout[place] not in "hwt":
         return False
-    imported.add(node.name, "flatten", [_source(node)])
+    left = layout.replace(layout[place], "")
+    if left == "bch":
+        imported.same(node.name, source, TOKENS_LAST)
+    elif left == "bcw":
+        imported.add(node.name, "tokens", [source])
+    else:
+        imported.same(node.name, source, FLAT)
+    return left in ("bch", "bcw", FLAT)
+
+
+def _expand(imported: Imported, node: Any) -> bool:
+    """Sizes of 1 stretched, which a product does by itself; a layer that cannot refuses their shapes."""
+    imported.same(node.name, _source(node))
     return True
+
+
+def _pieces(imported: Imported, node: Any, *, of: Callable[[Any, int], Sequence[int]], name: str) -> bool:
+    """Maps in parts that follow one another, each a tensor once it is taken."""
+    given = _arguments(node, (name, "dim"))
+    source, n_maps = _source(node), imported.shape(_source(node)).n_maps
+    sizes = of(given[name], n_maps)
+    if imported.layout(source)[given.get("dim", 0)] != "c" or sum(sizes) != n_maps:
+        return False
+    imported.pieces[node.name] = tuple((source, sum(sizes[:number]), size) for number, size in enumerate(sizes))
+    return True
+
+
+def _equal_pieces(size: int, n_maps: int) -> list[int]:
+    return [min(size, n_maps - first) for first in range(0, n_maps, size)]
+
+
+def _split_sizes(given: Any, n_maps: int) -> Sequence[int]:
+    return _equal_pieces(given, n_maps) if isinstance(given, int) else given
+
+
+def _chunk_sizes(n_pieces: int, n_maps: int) -> Sequence[int]:
+    return _equal_pieces(-(-n_maps // n_pieces), n_maps)
 
 
 def _permute(imported: Imported, node: Any) -> bool:
     given = node.kwargs.get("dims", node.args[1:])
     order = given[0] if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
-    return all(isinstance(place, int) for place in order) and imported.permuted(node.name, _source(node), order)
+    return all(isinstance(place, int) for place in order) and _reordered(imported, node, order)
+
+
+def _reordered(imported: Imported, node: Any, order: Sequence[int]) -> bool:
+    return groups_swapped(imported, node.name, _source(node), order) or imported.permuted(node.name, _source(node), order)
 
 
 def _transpose(imported: Imported, node: Any) -> bool:
     given = _arguments(node, ("dim0", "dim1"))
     order = list(range(len(imported.layout(_source(node)))))
     order[given["dim0"]], order[given["dim1"]] = order[given["dim1"]], order[given["dim0"]]
-    return imported.permuted(node.name, _source(node), order)
+    return _reordered(imported, node, order)
 
 
 def _getitem(imported: Imported, node: Any) -> bool:
-    """The first or the last token, or the first of the two results of attention and recurrent layers."""
+    """A part of the maps, the first or the last token, or the first of the two results of attention and recurrent layers."""
     source, place = _source(node), node.args[1]
     if _is_unread(node):
         return True
+    if source in imported.pieces:
+        return isinstance(place, int) and _part(imported, node.name, *imported.pieces[source][place])
+    if isinstance(place, tuple) and len(place) > 1 and isinstance(place[1], slice) and place[1] != _ALL:
+        return _sliced(imported, node.name, source, place)
     if place in ((_ALL, 0), (_ALL, -1)) and imported.layout(source) == "btc":
         imported.add(node.name, "select_token", [source])
         return True
     return place == 0 and imported.layers[-1].kind in ("attention", "recurrent") and _same(imported, node)
 
 
+def _part(imported: Imported, tensor: str, source: str, first: int, n_maps: int) -> bool:
+    imported.part(tensor, source, first, n_maps)
+    return True
+
+
+def _sliced(imported: Imported, tensor: str, source: str, place: tuple[Any, ...]) -> bool:
+    """Maps that follow one another, of all samples and places."""
+    is_whole = all(each in (_ALL, Ellipsis) for number, each in enumerate(place) if number != 1)
+    if imported.layout(source)[1] != "c" or not is_whole:
+        return False
+    first, end, step = place[1].indices(imported.shape(source).n_maps)
+    return step == 1 and end > first and _part(imported, tensor, source, first, end - first)
+
+
 def _is_unread(node: Any) -> bool:
     """Whether nothing is made of a part of a result: ``h`` and ``c`` of ``y, (h, c) = lstm(x)``."""
     return all(getattr(user.target, "__name__", "") == "getitem" and _is_unread(user) for user in node.users)
+
+
+def _channel_shuffle(imported: Imported, node: Any) -> bool:
+    return _plain(imported, node, kind="shuffle", groups=_arguments(node, ("groups",))["groups"])
 
 
 def _layer_norm(imported: Imported, node: Any) -> bool:
@@ -220,7 +301,20 @@ def _adaptive_pool(imported: Imported, node: Any, *, mode: str) -> bool:
     return True
 
 
-_ACTIVATIONS = ("relu", "relu6", "leaky_relu", "elu", "gelu", "silu", "hardswish", "hardsigmoid", "sigmoid", "tanh", "softplus")
+_ACTIVATIONS = (
+    "relu",
+    "relu6",
+    "leaky_relu",
+    "elu",
+    "gelu",
+    "silu",
+    "hardswish",
+    "hardsigmoid",
+    "sigmoid",
+    "tanh",
+    "softplus",
+    "mish",
+)
 
 CALLS: Mapping[str, Rule] = {
     **dict.fromkeys(("add", "iadd"), partial(_joined, kind="add", with_learnt="position_embedding")),
@@ -233,6 +327,12 @@ CALLS: Mapping[str, Rule] = {
     "view": _reshape,
     "reshape": _reshape,
     "permute": _permute,
+    "unsqueeze": _unsqueeze,
+    "squeeze": _squeeze,
+    **dict.fromkeys(("expand", "expand_as"), _expand),
+    "chunk": partial(_pieces, of=_chunk_sizes, name="chunks"),
+    "split": partial(_pieces, of=_split_sizes, name="split_size_or_sections"),
+    "channel_shuffle": _channel_shuffle,
     "transpose": _transpose,
     "getitem": _getitem,
     "mean": _mean,
@@ -247,4 +347,5 @@ CALLS: Mapping[str, Rule] = {
     **{name: partial(_plain, kind="dropout") for name in ("dropout", "dropout2d", "alpha_dropout", "feature_dropout")},
     **{name: partial(_plain, kind="softmax") for name in ("softmax", "log_softmax")},
     **{name: partial(_plain, kind="activation", function=name) for name in _ACTIVATIONS},
+    **dict.fromkeys(("selu", "celu"), partial(_plain, kind="activation", function="elu")),
 }

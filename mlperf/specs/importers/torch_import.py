@@ -6,9 +6,9 @@ from operator import attrgetter
 from typing import Any
 
 from mlperf.core.errors import DataError, MissingExtraError
-from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, Imported, sample_shape, unknown_operation
+from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, TOKENS_FIRST, TOKENS_LAST, Imported, sample_shape, unknown_operation
 from mlperf.specs.importers.torch_calls import CALLS, SAME_CONSTANT, SCALARS, Call
-from mlperf.specs.importers.torch_modules import MODULES, READS_MAPS_FIRST
+from mlperf.specs.importers.torch_modules import MODULES, READS_MAPS_FIRST, READS_SEQUENCES
 from mlperf.specs.network.cnn import CnnSpec
 
 
@@ -23,8 +23,9 @@ def from_torch(module: Any, input_shape: Any, name: str | None = None) -> CnnSpe
         modules, functions or methods. Maps may change from the second to the last dimension and back; stochastic depth counts
         as nothing. Control flow must not depend on data.
     input_shape : (int, int, int)
-        Maps, height and width of one sample; (1, tokens, 1) where an embedding reads indices of shape [batch, tokens]. The size of
-        a batch may stand before them, or an example batch in their place.
+        Maps, height and width of one sample; (maps, tokens, 1) where a convolution or the like reads [batch, maps, tokens], or a
+        recurrent or linear layer [batch, tokens, maps]; (1, tokens, 1) where an embedding reads indices of shape [batch, tokens].
+        The size of a batch may stand before them, or an example batch in their place.
     name : str, optional
         What reports call the network; by default the module's class in lower case.
 
@@ -62,7 +63,7 @@ def from_torch(module: Any, input_shape: Any, name: str | None = None) -> CnnSpe
 
 def _add_node(imported: Imported, scalars: dict[str, Any], module: Any, node: Any) -> None:
     if node.op == "placeholder":
-        _add_input(imported, node)
+        _add_input(imported, node, module)
     elif node.op == "call_module":
         _add_module(imported, node, module.get_submodule(node.target))
     elif node.op in ("call_function", "call_method"):
@@ -122,11 +123,20 @@ def _size(imported: Imported, scalars: dict[str, Any], node: Any) -> Any:
         return None
 
 
-def _add_input(imported: Imported, node: Any) -> None:
+READS_TOKENS = ("Linear", "LayerNorm", "MultiheadAttention", "RNN", "GRU", "LSTM")
+"""Classes that take the last dimension for the maps."""
+
+
+def _add_input(imported: Imported, node: Any, module: Any) -> None:
     if imported.aliases:
         hint = "Wrap the module so that forward() takes the images only."
         raise DataError(f"got a second input {node.name!r}, expected one", place=f"network {imported.name!r}", hint=hint)
     imported.aliases[node.name] = "input"
+    readers = {type(module.get_submodule(user.target)).__name__ for user in node.users if user.op == "call_module"}
+    if imported.input_shape.width == 1 and readers.intersection(READS_SEQUENCES):
+        imported.layouts[node.name] = TOKENS_LAST
+    elif imported.input_shape.width == 1 and imported.input_shape.height > 1 and readers.intersection(READS_TOKENS):
+        imported.layouts[node.name] = TOKENS_FIRST
 
 
 def _check_output(imported: Imported, node: Any) -> None:
@@ -144,6 +154,12 @@ def _add_module(imported: Imported, node: Any, layer: Any) -> None:
         raise unknown_operation(imported.name, node.name, f"{kind} of {len(sources)} inputs" if rule else kind)
     if kind in READS_MAPS_FIRST and imported.layout(sources[0]) not in (MAPS_FIRST, FLAT):
         raise unknown_operation(imported.name, node.name, f"{kind} of a tensor laid out as {imported.layout(sources[0])}")
+    if kind in READS_SEQUENCES and imported.layout(sources[0]) not in (TOKENS_LAST, FLAT):
+        raise DataError(
+            f"got {kind} of {imported.shape(sources[0])}, expected a sequence of maps",
+            place=f"network {imported.name!r}, node {node.name!r}",
+            hint="The input_shape of a sequence is (maps, tokens, 1).",
+        )
     rule(imported, node.name, sources[0], layer)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from mlperf.core.errors import DataError
 from mlperf.specs.importers.imported import MAPS_FIRST, Imported, unknown_operation
 from mlperf.specs.importers.padding import same_padding
+from mlperf.specs.importers.reshapes import reshaped
 from mlperf.specs.network.layer import RESIZE_MODES
 from mlperf.specs.network.shape import Size, pair
 
@@ -19,6 +20,8 @@ ACTIVATIONS: Mapping[str, str] = {
     "ReLU6": "relu6",
     "LeakyReLU": "leaky_relu",
     "ELU": "elu",
+    "SELU": "elu",
+    "CELU": "elu",
     "GELU": "gelu",
     "SiLU": "silu",
     "Hardswish": "hardswish",
@@ -31,6 +34,9 @@ ACTIVATIONS: Mapping[str, str] = {
 
 
 def _conv(imported: Imported, tensor: str, source: str, module: Any, *, kind: str = "conv") -> None:
+    sizes, padded = directions(module), source
+    if kind == "conv":
+        source = imported.unpadded(source)[0]
     imported.check_width(tensor, "maps", module.in_channels, imported.shape(source).n_maps)
     own = ("stride", "dilation") if kind == "conv" else ("stride", "dilation", "output_padding")
     imported.add(
@@ -38,21 +44,37 @@ def _conv(imported: Imported, tensor: str, source: str, module: Any, *, kind: st
         kind,
         [source],
         n_maps=module.out_channels,
-        filter_size=tuple(module.kernel_size),
-        padding=_conv_padding(imported, tensor, source, module),
+        filter_size=sizes(module.kernel_size),
+        padding=_conv_padding(imported, tensor, padded, module),
         groups=module.groups,
         bias=module.bias is not None,
-        **{name: tuple(getattr(module, name)) for name in own},
+        **{name: sizes(getattr(module, name), int(name != "output_padding")) for name in own},
     )
 
 
+def directions(module: Any) -> Callable[..., Size]:
+    """How sizes of this module become height and width: one number of a class for sequences is the height."""
+
+    def of_one(value: Any, other: int = 1) -> Size:
+        height = value[0] if isinstance(value, (tuple, list)) else value
+        return (height, other)
+
+    def of_two(value: Any, _other: int = 1) -> Size:
+        return pair(value if isinstance(value, int) else tuple(value))
+
+    return of_one if type(module).__name__.endswith("1d") else of_two
+
+
 def _conv_padding(imported: Imported, tensor: str, source: str, module: Any) -> Size:
-    if module.padding == "valid":
-        return (0, 0)
+    sizes = directions(module)
+    window = (sizes(module.kernel_size), sizes(module.stride), sizes(module.dilation))
     if module.padding == "same":
         shape = imported.shape(source)
-        return same_padding(shape, tuple(module.kernel_size), tuple(module.stride), tuple(module.dilation), f"layer {tensor!r}")
-    return pair(module.padding)
+        return same_padding(shape, *window, f"layer {tensor!r}")
+    rows, columns = (0, 0) if module.padding == "valid" else sizes(module.padding, 0)
+    if not any(imported.unpadded(source)[1]):
+        return (rows, columns)
+    return imported.padding(source, window, (rows, columns, rows, columns), f"layer {tensor!r}")
 
 
 def _linear(imported: Imported, tensor: str, source: str, module: Any) -> None:
@@ -60,24 +82,27 @@ def _linear(imported: Imported, tensor: str, source: str, module: Any) -> None:
 
 
 def _pool(imported: Imported, tensor: str, source: str, module: Any, *, mode: str) -> None:
-    dilation = pair(getattr(module, "dilation", 1))
+    sizes = directions(module)
     _check_one_output(imported, tensor, module)
     imported.add(
         tensor,
         "pool",
         [source],
         mode=mode,
-        filter_size=pair(module.kernel_size),
-        stride=pair(module.stride),
-        padding=pair(module.padding),
-        dilation=dilation,
+        filter_size=sizes(module.kernel_size),
+        stride=sizes(module.stride),
+        padding=sizes(module.padding, 0),
+        dilation=sizes(getattr(module, "dilation", 1)),
         ceil_mode=module.ceil_mode,
     )
 
 
 def _adaptive_pool(imported: Imported, tensor: str, source: str, module: Any, *, mode: str) -> None:
     _check_one_output(imported, tensor, module)
-    imported.add(tensor, "pool", [source], mode=mode, output_size=adaptive_size(imported, source, module.output_size))
+    wanted = module.output_size
+    if type(module).__name__.endswith("1d"):
+        wanted = directions(module)(wanted)
+    imported.add(tensor, "pool", [source], mode=mode, output_size=adaptive_size(imported, source, wanted))
 
 
 def adaptive_size(imported: Imported, source: str, wanted: Any) -> Size:
@@ -100,6 +125,34 @@ def _batch_norm(imported: Imported, tensor: str, source: str, module: Any) -> No
 def _group_norm(imported: Imported, tensor: str, source: str, module: Any) -> None:
     imported.check_width(tensor, "maps", module.num_channels, imported.shape(source).n_maps)
     imported.add(tensor, "group_norm", [source], groups=module.num_groups, bias=module.affine)
+
+
+def _instance_norm(imported: Imported, tensor: str, source: str, module: Any) -> None:
+    imported.check_width(tensor, "maps", module.num_features, imported.shape(source).n_maps)
+    imported.add(tensor, "group_norm", [source], groups=module.num_features, bias=module.affine)
+
+
+def _prelu(imported: Imported, tensor: str, source: str, module: Any) -> None:
+    if module.num_parameters > 1:
+        imported.check_width(tensor, "maps", module.num_parameters, imported.shape(source).n_maps)
+    imported.add(tensor, "prelu", [source], n_slopes=module.num_parameters)
+
+
+def _shuffle(imported: Imported, tensor: str, source: str, module: Any) -> None:
+    imported.add(tensor, "shuffle", [source], groups=module.groups)
+
+
+def _pad(imported: Imported, tensor: str, source: str, module: Any) -> None:
+    """Left, right, top and bottom, as torch counts; of a sequence before and behind."""
+    given = tuple(module.padding)
+    left, right, top, bottom = given if len(given) == 4 else (0, 0, *given)
+    if not imported.pad(tensor, source, (top, left, bottom, right)):
+        raise unknown_operation(imported.name, tensor, f"{type(module).__name__} of {given}")
+
+
+def _unflatten(imported: Imported, tensor: str, source: str, module: Any) -> None:
+    if module.dim != 1 or not reshaped(imported, tensor, source, (0, *module.unflattened_size)):
+        raise unknown_operation(imported.name, tensor, f"Unflatten to {tuple(module.unflattened_size)}")
 
 
 def _layer_norm(imported: Imported, tensor: str, source: str, module: Any) -> None:
@@ -190,19 +243,24 @@ def _identity(imported: Imported, tensor: str, source: str, _module: Any) -> Non
 
 
 MODULES: Mapping[str, Rule] = {
-    "Conv2d": _conv,
+    **dict.fromkeys(("Conv2d", "Conv1d"), _conv),
     "Linear": _linear,
-    "ConvTranspose2d": partial(_conv, kind="transposed_conv"),
+    **dict.fromkeys(("ConvTranspose2d", "ConvTranspose1d"), partial(_conv, kind="transposed_conv")),
     "GroupNorm": _group_norm,
     "LayerNorm": _layer_norm,
     "Embedding": _embedding,
     "MultiheadAttention": _attention,
     **dict.fromkeys(("RNN", "GRU", "LSTM"), _recurrent),
     **dict.fromkeys(("Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"), _upsample),
-    "MaxPool2d": partial(_pool, mode="max"),
-    "AvgPool2d": partial(_pool, mode="average"),
-    "AdaptiveMaxPool2d": partial(_adaptive_pool, mode="max"),
-    "AdaptiveAvgPool2d": partial(_adaptive_pool, mode="average"),
+    **dict.fromkeys(("MaxPool2d", "MaxPool1d"), partial(_pool, mode="max")),
+    **dict.fromkeys(("AvgPool2d", "AvgPool1d"), partial(_pool, mode="average")),
+    **dict.fromkeys(("AdaptiveMaxPool2d", "AdaptiveMaxPool1d"), partial(_adaptive_pool, mode="max")),
+    **dict.fromkeys(("AdaptiveAvgPool2d", "AdaptiveAvgPool1d"), partial(_adaptive_pool, mode="average")),
+    **dict.fromkeys(("InstanceNorm2d", "InstanceNorm1d"), _instance_norm),
+    **{f"{sort}Pad{rank}d": _pad for sort in ("Zero", "Constant", "Reflection", "Replication") for rank in (1, 2)},
+    "PReLU": _prelu,
+    "ChannelShuffle": _shuffle,
+    "Unflatten": _unflatten,
     "BatchNorm1d": _batch_norm,
     "BatchNorm2d": _batch_norm,
     "SyncBatchNorm": _batch_norm,
@@ -217,3 +275,6 @@ READS_MAPS_FIRST = tuple(
     name for name in MODULES if name.endswith(("2d", "Upsample", "GroupNorm", "SyncBatchNorm")) and "Drop" not in name
 )
 """Classes that take dimension 1 for the maps."""
+
+READS_SEQUENCES = tuple(name for name in MODULES if name.endswith("1d") and "Drop" not in name)
+"""Classes that take dimension 1 for the maps of a sequence; batch norms those of a flat sample, too."""

@@ -129,5 +129,5 @@ def test_a_gate_may_be_stretched_before_the_product(tmp_path):
     found = read(tmp_path, nodes, {})
     assert [layer.kind for layer in found.layers] == ["pool", "multiply"]
     nodes[-1] = node("Add", ["x", "e"], ["y"])
-    with pytest.raises(DataError, match="add needs equal shapes|expected 3 maps of 8 x 8"):
+    with pytest.raises(DataError, match="expected 3 maps of 8 x 8"):
         read(tmp_path, nodes, {})
