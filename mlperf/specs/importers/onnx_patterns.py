@@ -47,6 +47,15 @@ class _Links:
         """Sizes of a constant along which it varies."""
         return [size for size in self.constants[name].dims if size > 1]
 
+    def is_filled(self, name: str, number: float) -> bool:
+        """Whether a constant is known to hold that number alone."""
+        tensor = self.constants.get(name)
+        if tensor is None or tensor.data_location:
+            return False
+        from onnx.numpy_helper import to_array
+
+        return bool((to_array(tensor) == number).all())
+
     def only_reader(self, node: Any, operator: str) -> Any:
         """The node that alone reads what ``node`` writes, if it is such an operator; else None."""
         readers = self.readers[node.output[0]]
@@ -90,7 +99,8 @@ def _gelu(links: _Links, node: Any) -> Iterator[Found]:
 def _group_norm(links: _Links, node: Any) -> Iterator[Found]:
     """A norm of groups, of which opset 18 knows no scale of each map: the product with one and the sum with a shift stand behind.
 
-    Before that opset, maps are reshaped into groups, normalised each for itself, and reshaped back.
+    Before that opset, maps are reshaped into groups, normalised each for itself, and reshaped back. Groups of one map need no
+    reshape: their scale of ones and shift of zeros are not learnt where others stand behind.
     """
     scale = links.constants.get(node.input[1]) if node.op_type in PARTS_OF_NORMS and len(node.input) == 3 else None
     groups = [each.i for each in node.attribute if each.name == "num_groups"]
@@ -99,16 +109,23 @@ def _group_norm(links: _Links, node: Any) -> Iterator[Found]:
     inner, last, source = [node], node, node.input[0]
     if not groups:
         before, after = links.writer.get(source), links.only_reader(node, "Reshape")
-        if before is None or before.op_type != "Reshape" or after is None or links.only_reader(before, node.op_type) is None:
+        is_wrapped = before is not None and before.op_type == "Reshape" and links.only_reader(before, node.op_type) is not None
+        if is_wrapped and before is not None and after is not None:
+            inner, last, source = [before, node, after], after, before.input[0]
+        elif not links.is_filled(node.input[1], 1.0) or not links.is_filled(node.input[2], 0.0):
             return
-        inner, last, source = [before, node, after], after, before.input[0]
     learnt: list[str] = []
     product = links.only_reader(last, "Mul")
     total = links.only_reader(product, "Add") if links.beside_constant(product, "Mul") else None
     if total is not None and links.beside_constant(total, "Add"):
         learnt = [name for each in (product, total) for name in each.input if name in links.constants]
         sizes = [links.sizes(name) for name in learnt]
-        if sizes[0] == sizes[1] and len(sizes[0]) == 1 and sizes[0] != groups:
+        if (
+            sizes[0] == sizes[1]
+            and len(sizes[0]) == 1
+            and sizes[0] != groups
+            and (last is not node or groups or sizes[0] == list(scale.dims))
+        ):
             inner, last = [*inner, product], total
         else:
             learnt = []

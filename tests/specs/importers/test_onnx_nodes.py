@@ -172,3 +172,18 @@ def test_numbers_along_a_row_are_no_bias_of_the_maps(tmp_path):
 def test_functions_of_later_opsets(operator, function, tmp_path):
     found = read_whole([CONV, helper.make_node(operator, ["c"], ["y"])], {"w": (8, 3, 3, 3)}, tmp_path, opset=18)
     assert found.layers[-1].function == function
+
+
+@pytest.mark.parametrize(("inner", "n_params"), [("zeros", 16), ("ones", 32)])
+def test_a_fixed_scale_before_a_learnt_one_is_no_parameter(inner, n_params, tmp_path):
+    """Groups of one map, as newer exporters of torch write them; a shift that is not zero was learnt."""
+    nodes = [
+        CONV,
+        helper.make_node("ConstantOfShape", ["eight"], ["zeros"]),
+        helper.make_node("InstanceNormalization", ["c", "ones", inner], ["n"]),
+        helper.make_node("Mul", ["n", "scale"], ["m"]),
+        helper.make_node("Add", ["m", "shift"], ["y"]),
+    ]
+    nodes[1:1] = [helper.make_node("Constant", [], ["eight"], value=constant("", [8]))]
+    sizes = {"w": (8, 3, 3, 3), "ones": (8,), "scale": (8, 1, 1), "shift": (8, 1, 1)}
+    assert read_whole(nodes, sizes, tmp_path).n_params == 216 + n_params
