@@ -113,6 +113,7 @@ def _output_ratios(drawn: ComponentTimes, means: SolvedMeans, centre: dict[str, 
 
 
 def _interval(value: FloatArray, ratios: FloatArray, level: float) -> Interval:
+    """Between the quantiles of the draws, and never beside the value, though a low level asks for less than their shift."""
     tail = 0.5 * (1.0 - level)
     low, high = np.quantile(ratios, (tail, 1.0 - tail), axis=0)
-    return Interval(value * low, value * high, level)
+    return Interval(value * np.minimum(low, 1.0), value * np.maximum(high, 1.0), level)

@@ -57,6 +57,15 @@ def test_forms_leave_out_what_cannot_obey_a_factor_on_a_wait(small_model: Any) -
         mlperf.predict_epoch(small_model, cnn, machine, JOB, simulate=200, factors={"barrier_wait": 0.5})
 
 
+def test_an_interval_of_next_to_no_level_holds_the_value(small_model: Any) -> None:
+    found = mlperf.predict_epoch(small_model, "alexnet", "cpu-cluster", JOB, subbatch_size=[1, 2, 4, 8], level=0.001)
+    for intervals in (found.confidence_interval, found.prediction_interval):
+        for name, interval in intervals.items():
+            value = getattr(found, name)
+            assert (interval.lower <= value).all()
+            assert (value <= interval.upper).all()
+
+
 def test_an_interval_of_a_higher_level_holds_that_of_a_lower(small_model: Any) -> None:
     cnn, machine = load_cnn("alexnet"), load_machine("cpu-cluster")
     wide, narrow = (mlperf.predict_epoch(small_model, cnn, machine, JOB, level=level) for level in (0.99, 0.5))

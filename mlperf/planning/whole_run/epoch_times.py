@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.special import ndtri
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import DataError, UsageError
 from mlperf.models.uncertainty.intervals import Interval
+from mlperf.training.measured_on import MeasuredOn
 
 SHOWN = ("cnn", "n_nodes", "n_gpus_per_node", "subbatch_size")
 
@@ -33,6 +35,16 @@ class EpochTimes:
     in_domain : array of bool
     draws : array, shape (n_draws, n_configs), optional
         Joint draws of the epoch where there are some; they take the place of the interval.
+    system : str
+        How the parts of a step couple; empty where nobody said.
+    measured_on : MeasuredOn or None
+        Where the times come from.
+    other_machine : tuple of str
+        How the machine asked about differs from that one.
+    assumed : tuple of str
+        Components that nobody measured.
+    calibrated : bool
+        Whether measured steps had a say.
 
     Raises
     ------
@@ -48,6 +60,11 @@ class EpochTimes:
     dataset_size: IntArray
     in_domain: BoolArray
     draws: FloatArray | None = None
+    system: str = ""
+    measured_on: MeasuredOn | None = None
+    other_machine: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
+    calibrated: bool = False
 
     def __post_init__(self) -> None:
         lower, upper = self.interval.lower, self.interval.upper
@@ -78,20 +95,34 @@ class EpochTimes:
         names = getattr(prediction, "cnn", ())
         shown = pd.DataFrame({**({"cnn": list(names)} if len(names) else {}), **columns})
         inside = np.asarray(prediction.in_domain.get("epoch_s", np.ones(len(epoch_s))), bool)
-        return cls(shown, epoch_s, interval, run.n_nodes, run.n_gpus, run.dataset_size, inside)
+        return cls(
+            shown,
+            epoch_s,
+            interval,
+            run.n_nodes,
+            run.n_gpus,
+            run.dataset_size,
+            inside,
+            system=getattr(prediction, "system", ""),
+            measured_on=getattr(prediction, "measured_on", None),
+            other_machine=getattr(prediction, "other_machine", ()),
+            assumed=_unmeasured(getattr(prediction, "source", {})),
+            calibrated=getattr(prediction, "observed", None) is not None,
+        )
 
     def take(self, rows: BoolArray) -> EpochTimes:
         """Those of some configurations."""
         level = self.interval.level
-        return EpochTimes(
-            self.configs[rows].reset_index(drop=True),
-            self.epoch_s[rows],
-            Interval(self.interval.lower[rows], self.interval.upper[rows], level),
-            self.n_nodes[rows],
-            self.n_gpus[rows],
-            self.dataset_size[rows],
-            self.in_domain[rows],
-            None if self.draws is None else self.draws[:, rows],
+        return replace(
+            self,
+            configs=self.configs[rows].reset_index(drop=True),
+            epoch_s=self.epoch_s[rows],
+            interval=Interval(self.interval.lower[rows], self.interval.upper[rows], level),
+            n_nodes=self.n_nodes[rows],
+            n_gpus=self.n_gpus[rows],
+            dataset_size=self.dataset_size[rows],
+            in_domain=self.in_domain[rows],
+            draws=None if self.draws is None else self.draws[:, rows],
         )
 
     def draw(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
@@ -108,3 +139,9 @@ class EpochTimes:
         above = np.log(self.interval.upper / self.epoch_s) / reach
         z = rng.standard_normal(n_draws)[:, None]
         return np.asarray(self.epoch_s * np.exp(z * np.where(z < 0.0, below, above)))
+
+
+def _unmeasured(source: Mapping[str, str]) -> tuple[str, ...]:
+    """Components that were assumed, and those that count as 0, as the first line of a prediction names them."""
+    assumed = [name for name, each in source.items() if each == "assumed"]
+    return (*assumed, *(f"{name} (counted as 0)" for name, each in source.items() if each.startswith("not measured")))

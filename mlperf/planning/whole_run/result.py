@@ -11,6 +11,7 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.durations import slurm_time
 from mlperf.core.shown import Shown
 from mlperf.models.uncertainty.intervals import Interval
+from mlperf.training.measured_on import MeasuredOn
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -63,6 +64,16 @@ class WholeRun(Shown):
     n_draws, seed : int
     notes : tuple of str
         What is not in the figures.
+    system : str
+        How the parts of a step couple; empty where nobody said.
+    measured_on : MeasuredOn or None
+        Where the times come from.
+    other_machine : tuple of str
+        How the machine asked about differs from that one.
+    assumed : tuple of str
+        Components that nobody measured: taken from the machine's specification, or counted as 0.
+    calibrated : bool
+        Whether measured steps had a say.
     left_out : DataFrame or None
         Configurations that were asked about and practically never end, with ``failures_per_try`` (failures on average between two
         checkpoints, or in one start, of a slow run) and ``reason``; they are in nothing else. None where all end.
@@ -88,6 +99,11 @@ class WholeRun(Shown):
     n_draws: int
     seed: int
     notes: tuple[str, ...] = ()
+    system: str = ""
+    measured_on: MeasuredOn | None = None
+    other_machine: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
+    calibrated: bool = False
     left_out: pd.DataFrame | None = None
 
     @property

@@ -127,7 +127,8 @@ def whole_run(
         "checkpoints": found.checkpoint_s.mean(axis=0),
         "failures": (found.lost_s + found.restart_s).mean(axis=0),
     }
-    return replace(_result(times, machine, prices, options, total, parts, found, every), left_out=left_out)
+    told = _result(times, machine, prices, options, total, parts, found, every)
+    return replace(told, notes=(*told.notes, *_unused(run)), left_out=left_out)
 
 
 def fed_epoch_s(epoch_s: FloatArray, times: EpochTimes, run: RunSpec) -> FloatArray:
@@ -209,6 +210,11 @@ def _result(
         n_draws=len(total_s),
         seed=options.seed,
         notes=("time in a queue is not counted", *_few_beyond(len(total_s), options.probability)),
+        system=times.system,
+        measured_on=times.measured_on,
+        other_machine=times.other_machine,
+        assumed=times.assumed,
+        calibrated=times.calibrated,
     )
 
 
@@ -217,6 +223,13 @@ def _few_beyond(n_draws: int, probability: float) -> tuple[str, ...]:
     if (1.0 - probability) * n_draws >= FEWEST_BEYOND - 1e-6:
         return ()
     return (f"a limit of probability {probability:g} is not sure: fewer than {FEWEST_BEYOND} of {n_draws:,} runs drawn are slower",)
+
+
+def _unused(run: RunSpec) -> tuple[str, ...]:
+    """What to say of a checkpoint that has a cost, but is never written."""
+    if run.checkpoint_every_s is not None or not run.checkpoint_s:
+        return ()
+    return ("checkpoint_s has no say: without checkpoint_every_s (--checkpoint-every) no checkpoint is written",)
 
 
 def _cost(prices: PriceSpec, machine: MachineSpec, times: EpochTimes, hours: FloatArray, kwh: FloatArray | None) -> FloatArray:

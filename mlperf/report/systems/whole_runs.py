@@ -9,7 +9,7 @@ import pandas as pd
 
 from mlperf.report.figures.figures import PALETTE, new_figure, style
 from mlperf.report.pages.answers import sizes_text
-from mlperf.report.text.answer import Answer, count_text, plain_time, time_range_text
+from mlperf.report.text.answer import Answer, TimesFrom, count_text, plain_time, time_range_text
 from mlperf.report.text.numbers import TIME_UNITS_S, Seconds, best_unit, number_text
 from mlperf.report.text.views import Section
 
@@ -35,15 +35,18 @@ def whole_run_answer(result: WholeRun) -> Answer:
     row = result.configs.iloc[best]
     named = f"{row['cnn']} on " if "cnn" in row else ""
     where = f"{named}{row['n_nodes']} x {row['n_gpus_per_node']} GPUs of {result.machine}, sub-batch {row['subbatch_size']}"
+    where += f", {result.system}" if result.system else ""
     left_out = 0 if result.left_out is None else len(result.left_out)
     several = len(result.configs) + left_out > 1
     ending = f", {left_out} more would never end" if left_out else ""
     asked = f"{count_text(len(result.configs), 'configuration')}{ending}" if several else where
-    told = [f"{f'fastest is {where}, ' if several else ''}{_epochs_text(result)} in {time_text(result.total, best)}"]
+    calibrated = ", calibrated on measured steps" if result.calibrated else ""
+    told = [f"{f'fastest is {where}, ' if several else ''}{_epochs_text(result)} in {time_text(result.total, best)}{calibrated}"]
     if result.on_time_probability is not None and result.deadline_s is not None:
         told.append(f"P(<= {plain_time(result.deadline_s)}) = {result.on_time_probability[best]:.2f}")
     told += [spent_text(spent, best) for spent in (result.cost, result.energy) if spent is not None]
-    return Answer(asked, "; ".join(told), inside=bool(result.in_domain[best]))
+    times = TimesFrom.of(result.measured_on, result.machine, result.other_machine, result.assumed)
+    return Answer(asked, "; ".join(told), times, inside=bool(result.in_domain[best]))
 
 
 def _epochs_text(result: WholeRun) -> str:

@@ -46,8 +46,18 @@ def test_a_prediction_of_any_system_gives_its_epochs() -> None:
         prediction_interval={"epoch_s": interval},
         run=run,
         in_domain={"epoch_s": np.array([True, False])},
+        system="data-parallel",
+        source={"forward": "model", "exchange": "assumed", "overhead": "not measured, counted as 0"},
+        other_machine=("another processor",),
     )
     found = EpochTimes.of(prediction)
+    assert (found.system, found.assumed, found.other_machine, found.calibrated) == (
+        "data-parallel",
+        ("exchange", "overhead (counted as 0)"),
+        ("another processor",),
+        False,
+    )
+    assert found.take(np.array([False, True])).assumed == found.assumed
     assert_allclose(found.n_gpus, [4, 8])
     assert found.configs["subbatch_size"].tolist() == [8, 8]
     assert found.in_domain.tolist() == [True, False]

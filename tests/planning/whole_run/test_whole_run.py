@@ -50,6 +50,13 @@ def test_without_chance_the_parts_are_sums() -> None:
     assert found.slurm_lines == ("#SBATCH --time=01:31:00",)
 
 
+def test_a_checkpoint_that_is_never_written_costs_nothing_and_is_told() -> None:
+    found = whole_run(epochs(), MACHINE, RunSpec(checkpoint_s=60.0))
+    assert_allclose(found.mean_s, 1000.0)
+    assert any("no checkpoint is written" in note for note in found.notes)
+    assert len(whole_run(epochs(), MACHINE, RunSpec(checkpoint_s=60.0, checkpoint_every_s=400.0)).notes) == 1
+
+
 def test_the_chance_of_a_deadline_is_that_of_a_log_normal_epoch() -> None:
     options = WholeRunOptions(epochs=10, deadline_s=10_500.0, probability=0.9, level=0.8)
     found = whole_run(epochs(log_std=0.1), MACHINE, options=options)

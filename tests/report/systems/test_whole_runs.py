@@ -17,6 +17,7 @@ from mlperf.report.text.views import result_sections
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.prices import MachinePrice, PriceSpec
 from mlperf.specs.run import RunSpec
+from mlperf.training.measured_on import MeasuredOn
 
 
 def run_of(*nodes: int) -> WholeRun:
@@ -35,6 +36,23 @@ def test_the_first_line_holds_time_chance_price_and_energy() -> None:
     assert text.startswith("vgg16 on 1 x 4 GPUs of box, sub-batch 8: 6 epochs in 12.5 h (90 %: 12.5 to 12.5); P(<= 12.0 h) = 0.00")
     assert "125 EUR (125 to 125); 12.5 kWh" in text
     assert "outside the measured domain" in text
+
+
+def test_the_first_line_tells_whose_times_they_are() -> None:
+    measured_on = MeasuredOn("mine", "CPU of mine", "", "numpy", "")
+    found = dataclasses.replace(
+        run_of(1),
+        system="data-parallel",
+        measured_on=measured_on,
+        other_machine=("processor 'A', measured on 'B'",),
+        assumed=("exchange",),
+        calibrated=True,
+    )
+    text = whole_run_answer(found).text()
+    assert text.startswith(
+        "vgg16 on 1 x 4 GPUs of box, sub-batch 8, data-parallel: 6 epochs in 12.5 h (90 %: 12.5 to 12.5), calibrated"
+    )
+    assert "times: model of mine (measured on CPU of mine), exchange assumed, not measured, NOT of box: processor 'A'" in text
 
 
 def test_the_fastest_of_several_is_told_and_each_has_a_row() -> None:
