@@ -14,6 +14,8 @@ from mlperf.models.uncertainty.log_factors import LogFactors
 
 LEAST_STD = 1e-3
 """Of what a model says that it knows exactly; nobody knows a time better."""
+NETWORK_STD = 0.35
+"""Of what is worked out of a machine's latency and bandwidth: 95 % of machines are within twice their figures."""
 ROUNDING = 1e-9
 """Spread of a logarithm below which draws that are all alike differ by nothing but rounding."""
 

@@ -12,9 +12,18 @@ from mlperf.core.arrays import FloatArray
 from mlperf.datasets.joining.join import Table
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.uncertainty.log_factors import LogFactors, update_log_factors
-from mlperf.planning.calibration.narrowing import combined, log_std, narrowed, observed_notes, prior_spread, told_factors
+from mlperf.planning.calibration.narrowing import (
+    NETWORK_STD,
+    combined,
+    log_std,
+    narrowed,
+    observed_notes,
+    output_std,
+    prior_spread,
+    told_factors,
+)
 from mlperf.planning.calibration.observed_rows import SIZES, MeasuredRatios, ObservedRows, measured_ratios, read_observed
-from mlperf.planning.component_times import PredictedTimes, draw_times, predict_times
+from mlperf.planning.component_times import ASSUMED, PredictedTimes, draw_times, predict_times
 from mlperf.planning.inputs import ConfigurationInputs, configuration_inputs, machine_of, networks, of_job
 from mlperf.planning.limits import check_limits
 from mlperf.planning.means import mean_prediction, solve_predicted
@@ -105,12 +114,18 @@ def observed_factors(model: Model, rows: ObservedRows, machine: MachineSpec, opt
     options = replace(options, distributions=False, factors={})
     prediction = predict_configurations(model, rows.cnns, machine, rows.configs, options)
     predicted = predict_times(model, inputs, options.method)
-    prior = prior_of(model, inputs, predicted, prediction, options)
-    found = update_log_factors(COMPONENTS, prior, np.empty((0, len(COMPONENTS))), np.empty(0), np.empty(0, np.int64))
+    known = prior_of(model, inputs, predicted, prediction, options)
+    assumed = np.array([predicted.source.get(name) == ASSUMED for name in COMPONENTS])
+    # One run of what nobody measured scatters as an iteration does, as far as is known.
+    scatter = np.where(assumed, float(np.median(output_std(prediction.prediction_interval[WIDEST]))), known)
+    found = update_log_factors(COMPONENTS, known, np.empty((0, len(COMPONENTS))), np.empty(0), np.empty(0, np.int64))
     for _ in range(N_STEPS):
         means = solve_predicted(predicted, inputs, replace(options, factors=combined(None, found.factors)))
         told = ratios_of(rows, mean_prediction(model, inputs, means), means.times)
-        found = update_log_factors(COMPONENTS, prior, told.shares, told.log_ratio + found.log_shift(told.shares), told.column)
+        # No model knows what was assumed of the network; where nothing measured holds it, it stays as it was.
+        prior = np.where(assumed & told.shares.any(axis=0), NETWORK_STD, known)
+        ratio = told.log_ratio + found.log_shift(told.shares)
+        found = update_log_factors(COMPONENTS, prior, told.shares, ratio, told.column, scatter)
     return found
 
 

@@ -12,7 +12,15 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import UsageError
 from mlperf.datasets.joining.join import Table
 from mlperf.models.uncertainty.log_factors import LogFactors, update_log_factors
-from mlperf.planning.calibration.narrowing import combined, log_std, narrowed, observed_notes, prior_spread, told_factors
+from mlperf.planning.calibration.narrowing import (
+    NETWORK_STD,
+    combined,
+    log_std,
+    narrowed,
+    observed_notes,
+    prior_spread,
+    told_factors,
+)
 from mlperf.planning.calibration.observed_rows import SIZES, ObservedRows, measured_ratios, read_observed
 from mlperf.planning.component_times import ASSUMED, Draws
 from mlperf.planning.inputs import ConfigurationInputs, configuration_inputs, machine_of, networks, of_job
@@ -28,8 +36,8 @@ from mlperf.systems.registry import system_of
 from mlperf.systems.sprint.components import OF_PASSES
 from mlperf.training.model import Model
 
-NETWORK, NETWORK_STD = "network", 0.35
-"""What is worked out of a machine's latency and bandwidth has one factor; 95 % of machines are within twice their figures."""
+NETWORK = "network"
+"""What is worked out of a machine's latency and bandwidth has one factor."""
 STEP = 0.01
 """Change of a component's logarithm for the shares of an output."""
 N_STEPS = 4

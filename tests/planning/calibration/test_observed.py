@@ -71,6 +71,21 @@ def test_a_measured_component_gets_its_own_factor(small_model: Any, plain: Predi
     assert_allclose(found.gpu_breakdown_s["load_image"], parts["load_image"])
 
 
+@pytest.mark.parametrize("column", ["allreduce_s", "update_iteration_s"])
+def test_a_measured_exchange_is_believed_though_the_machine_file_gave_another(
+    small_model: Any, plain: Prediction, column: str
+) -> None:
+    assert plain.source["allreduce"] == "assumed"
+    base = float(plain.update_breakdown_s["allreduce"][0] if column == "allreduce_s" else plain.update_iteration_s[0])
+    times = 2.0 * base * np.array([0.98, 1.0, 1.02])
+    found = observed(small_model, pd.DataFrame({**{name: [size] * 3 for name, size in SIZES.items()}, column: times}))
+    shown = float(found.update_breakdown_s["allreduce"][0] if column == "allreduce_s" else found.update_iteration_s[0])
+    assert shown == pytest.approx(2.0 * base, rel=0.02)
+    assert found.observed is not None
+    assert found.observed.set_index("component")["measured_share"].idxmax() == "allreduce"
+    assert found.observed_notes == ()
+
+
 def test_what_was_predicted_changes_nothing_but_the_width(small_model: Any, plain: Prediction) -> None:
     rows = pd.DataFrame({**{name: [size] * 3 for name, size in SIZES.items()}, "step_s": plain.gpu_iteration_s[0]})
     found = observed(small_model, rows)
