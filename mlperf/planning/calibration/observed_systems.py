@@ -40,7 +40,8 @@ NETWORK = "network"
 """What is worked out of a machine's latency and bandwidth has one factor."""
 STEP = 0.01
 """Change of a component's logarithm for the shares of an output."""
-N_STEPS = 4
+N_STEPS, MOST_STEPS, NEAR = 4, 24, 0.02
+"""Gauss-Newton steps, at least and at most, and the last one's length: where outputs bend, four may not be near."""
 PASSED = ("method", "level", "n_draws", "seed", "factors", "exchange")
 
 
@@ -119,14 +120,30 @@ def system_factors(model: Model, system: System, rows: ObservedRows, machine: Ma
     known = _prior(model, plain, inputs, options)
     prior = np.where(np.array(names) == NETWORK, NETWORK_STD, known)
     found = update_log_factors(names, prior, np.empty((0, len(names))), np.empty(0), np.empty(0, np.int64))
-    for _ in range(N_STEPS):
+    last = np.zeros(len(names))
+    for number in range(MOST_STEPS):
         shares, outputs = plain.shares(found.factors), plain.outputs(found.factors)
         seconds = plain.seconds(found.factors)
         expected = {name: outputs[name] if name in outputs else seconds[name] for name in rows.measured}
         told = measured_ratios(rows, names, expected, {name: shares[name] for name in rows.measured if name in shares})
         ratio = told.log_ratio + found.log_shift(told.shares)
-        found = update_log_factors(names, prior, told.shares, ratio, told.column, known)
+        after = update_log_factors(names, prior, told.shares, ratio, told.column, known)
+        before, found = found.mean, _damped(after, found.mean, last)
+        last = found.mean - before
+        if number + 1 >= N_STEPS and found is after and float(np.abs(last).max(initial=0.0)) < NEAR:
+            break
     return found
+
+
+def _damped(after: LogFactors, before: FloatArray, last: FloatArray) -> LogFactors:
+    """Half of a step that goes back by more than half of the last one.
+
+    Where an exchange begins to be seen, an output has a bend, and whole steps go back and forth across it for ever.
+    """
+    move = after.mean - before
+    if float(move @ last) >= 0.0 or float(np.linalg.norm(move)) <= 0.5 * float(np.linalg.norm(last)):
+        return after
+    return replace(after, mean=before + 0.5 * move)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
