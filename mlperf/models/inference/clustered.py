@@ -13,12 +13,11 @@ from scipy.linalg import solve_triangular
 from scipy.special import fdtrc, stdtr, stdtrit
 
 from mlperf.core.arrays import FloatArray, IntArray
-from mlperf.core.errors import DataError
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
 from mlperf.models.algebra.small_system import reduce_rows
 from mlperf.models.selection.linear import LinearFit
-from mlperf.models.validation.folds import configuration_groups
+from mlperf.models.validation.folds import configuration_groups, group_labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,13 +57,7 @@ def group_numbers(groups: ArrayLike, n_rows: int) -> IntArray:
     DataError
         Another number of values than rows, or a missing one.
     """
-    labels = np.asarray(groups)
-    if labels.shape != (n_rows,):
-        raise DataError(f"got groups of shape {labels.shape}, expected one for each of the {n_rows} rows")
-    numbers = pd.factorize(labels, sort=True)[0].astype(np.int64)
-    if (numbers < 0).any():
-        raise DataError("got no value, expected the row's group", place=f"groups, row {int(np.argmin(numbers))}")
-    return numbers
+    return pd.factorize(group_labels(groups, n_rows), sort=True)[0].astype(np.int64)
 
 
 def sandwich_factor(matrix: FloatArray, *, bread: FloatArray, score: FloatArray, groups: IntArray | None = None) -> FloatArray:

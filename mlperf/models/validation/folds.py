@@ -82,10 +82,26 @@ def leave_largest_out(size: ArrayLike, share: float = 0.2) -> list[Fold]:
     return [Fold(f"above {edge:g}", np.flatnonzero(values <= edge), np.flatnonzero(values > edge))]
 
 
+def group_labels(groups: ArrayLike, n_rows: int) -> NDArray[Any]:
+    """The group of every row as it was named, shape (n_rows,).
+
+    Raises
+    ------
+    DataError
+        Another number of values than rows, or a missing one; names the row.
+    """
+    labels = np.asarray(groups)
+    if labels.shape != (n_rows,):
+        raise DataError(f"got groups of shape {labels.shape}, expected one for each of the {n_rows} rows")
+    missing = pd.isna(labels)
+    if missing.any():
+        raise DataError("got no value, expected the row's group", place=f"groups, row {int(np.argmax(missing))}")
+    return labels
+
+
 def _group_codes(groups: ArrayLike) -> tuple[IntArray, NDArray[Any]]:
-    codes, names = pd.factorize(np.asarray(groups), sort=True)
-    if np.any(codes < 0):
-        raise DataError("got a missing group, expected a value", place=f"row {int(np.flatnonzero(codes < 0)[0])}")
+    labels = np.asarray(groups)
+    codes, names = pd.factorize(group_labels(labels, len(np.atleast_1d(labels))), sort=True)
     return codes.astype(np.int64), np.asarray(names)
 
 

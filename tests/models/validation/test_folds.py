@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlperf.core.errors import DataError, FitError
-from mlperf.models.validation.folds import Fold, check_folds, grouped_folds, leave_largest_out, leave_one_group_out
+from mlperf.models import BestOfFamily, BoostedResidual, GroupJackknifeOLS, LogLearner, LogOLS, ScatterLocal
+from mlperf.models.validation.folds import Fold, check_folds, group_labels, grouped_folds, leave_largest_out, leave_one_group_out
 
 pytestmark = pytest.mark.slow
 
@@ -66,3 +67,26 @@ def test_equal_rows_of_different_groups_are_a_leak_unless_that_is_the_question()
     check_folds([fold], frame, ["a", "b", "c", "d"], equal_rows=True)
     with pytest.raises(DataError, match="group 'a'"):
         check_folds([fold], frame, ["a", "b", "a", "d"], equal_rows=True)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (["a", None, "b", "a"], "groups, row 1: got no value"),
+        ([np.nan, 1.0, 1.0, 2.0], "groups, row 0: got no value"),
+        (["a", "b", "b"], r"groups of shape \(3,\), expected one for each of the 4 rows"),
+        ([["a"], ["b"], ["b"], ["c"]], r"groups of shape \(4, 1\)"),
+    ],
+)
+def test_every_row_needs_one_group(groups: list, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        group_labels(groups, 4)
+
+
+@pytest.mark.parametrize(
+    "estimator", [LogOLS(), ScatterLocal(), LogLearner("ridge"), GroupJackknifeOLS(), BestOfFamily(), BoostedResidual(n_folds=2)]
+)
+def test_estimators_refuse_fewer_groups_than_rows(estimator) -> None:
+    n = np.arange(1.0, 9.0)
+    with pytest.raises(DataError, match=r"groups of shape \(7,\), expected one for each of the 8 rows"):
+        estimator.fit(pd.DataFrame({"n": n}), n, groups=["a"] * 7)

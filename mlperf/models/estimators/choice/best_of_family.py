@@ -17,7 +17,7 @@ from mlperf.models.estimators.time_regressor import TimeRegressor
 from mlperf.models.formula.inputs import query_frame, training_rows
 from mlperf.models.uncertainty.difficulty import left_out_scores
 from mlperf.models.uncertainty.intervals import Interval, check_kind, conformal_interval
-from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds
+from mlperf.models.validation.folds import Fold, configuration_groups, group_labels, grouped_folds
 from mlperf.models.validation.left_out import fold_numbers
 
 
@@ -72,7 +72,7 @@ class BestOfFamily(TimeRegressor):
         """
         rows = training_rows(self, X, y, n_least=2)
         frame, times = _frame(X, rows.frame), rows.y
-        keys = configuration_groups(frame) if groups is None else np.asarray(groups)
+        keys = configuration_groups(frame) if groups is None else group_labels(groups, len(times))
         folds = grouped_folds(keys, self.n_folds, self.seed) if self.split is None else self.split(frame)
         found = choose_family(frame, times, keys, members=self.members, folds=folds, seed=self.seed)
         self.choice_, self.member_ = found.chosen, found.estimator

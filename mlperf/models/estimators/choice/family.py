@@ -16,7 +16,7 @@ from mlperf.core.shown import Shown
 from mlperf.models.formula.expressions import Name, names, parse, text
 from mlperf.models.registry import make_regressor
 from mlperf.models.regressor import Regressor, fit_in_groups
-from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds
+from mlperf.models.validation.folds import Fold, configuration_groups, group_labels, grouped_folds
 from mlperf.models.validation.left_out import LeftOutRows, left_out
 from mlperf.models.validation.scores import LARGEST_RATIO
 
@@ -158,7 +158,7 @@ def choose_family(
     """
     question = _question(X, terms, log_terms, columns, seed)
     asked = _members(members, question)
-    keys = configuration_groups(X) if groups is None else np.asarray(groups)
+    keys = configuration_groups(X) if groups is None else group_labels(groups, np.shape(y)[0])
     splits = list(folds) if folds is not None else grouped_folds(keys, n_folds, seed)
     results, notes = {}, {}
     for name, _, make in asked:

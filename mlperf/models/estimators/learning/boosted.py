@@ -23,7 +23,7 @@ from mlperf.models.formula.inputs import finite_columns, learn_terms, query_fram
 from mlperf.models.formula.terms import Terms
 from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
-from mlperf.models.validation.folds import configuration_groups, grouped_folds
+from mlperf.models.validation.folds import configuration_groups, group_labels, grouped_folds
 from mlperf.models.validation.left_out import left_out
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class BoostedResidual(ResidualIntervals):
         return np.asarray(np.maximum(self.base_.predict(frame), LOWEST * self.time_range_[0]))
 
     def _left_out(self, frame: pd.DataFrame, y: FloatArray, groups: ArrayLike | None) -> ResidualQuantiles | None:
-        keys = configuration_groups(frame) if groups is None else np.asarray(groups)
+        keys = configuration_groups(frame) if groups is None else group_labels(groups, len(y))
         if len(pd.unique(keys)) < 2:
             return None
         folds = grouped_folds(keys, self.n_folds, self.random_state)

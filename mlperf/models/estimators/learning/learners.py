@@ -22,7 +22,7 @@ from mlperf.models.formula.inputs import finite_columns, learn_terms, query_fram
 from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.intervals import Interval, check_kind, conformal_interval, cv_plus_interval
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
-from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds
+from mlperf.models.validation.folds import Fold, configuration_groups, group_labels, grouped_folds
 from mlperf.models.validation.left_out import fold_numbers, over_folds
 from mlperf.models.validation.scores import ErrorSummary, relative_errors
 
@@ -193,7 +193,7 @@ class LogLearner(TimeRegressor):
         self.domain_ = Domain.fit(rows.frame)
         constraints = self._constraints(columns.names)
         self.learner_, n_used = self._train(features, target, constraints)
-        keys = configuration_groups(rows.frame) if groups is None else np.asarray(groups)
+        keys = configuration_groups(rows.frame) if groups is None else group_labels(groups, len(rows.y))
         errors = self._leave_out(features, target, keys, constraints)
         self.report_ = LearnerReport(
             self.learner, len(target), n_used, self.smearing_, errors, self._falls(features, columns.names)

@@ -24,7 +24,7 @@ from mlperf.models.formula.inputs import finite_columns, learn_terms, query_fram
 from mlperf.models.formula.terms import Terms
 from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
-from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds
+from mlperf.models.validation.folds import Fold, configuration_groups, group_labels, grouped_folds
 from mlperf.models.validation.left_out import over_folds
 from mlperf.models.validation.scores import ErrorSummary, relative_errors
 
@@ -129,7 +129,7 @@ class LocalModel(ResidualIntervals, ABC):
         rows = training_rows(self, X, y, terms=read)
         self.terms_ = learn_terms(self.terms, rows.frame)
         self._set(rows.frame, rows.y)
-        codes = configuration_groups(rows.frame) if groups is None else np.asarray(groups)
+        codes = configuration_groups(rows.frame) if groups is None else group_labels(groups, len(rows.y))
         self._choose(codes)
         self.learned_ = self._learn(self.measured_)
         return self

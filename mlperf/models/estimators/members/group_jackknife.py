@@ -20,7 +20,7 @@ from mlperf.models.formula.inputs import finite_columns, learn_terms, query_fram
 from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.intervals import Interval, check_kind
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
-from mlperf.models.validation.folds import Fold, configuration_groups, leave_one_group_out
+from mlperf.models.validation.folds import Fold, configuration_groups, group_labels, leave_one_group_out
 from mlperf.models.validation.left_out import over_folds
 
 QUANTILE_ROWS = 200
@@ -74,7 +74,7 @@ class GroupJackknifeOLS(TimeRegressor):
             Left out together; default identical rows of features.
         """
         rows = training_rows(self, X, y, terms=self.terms, n_least=2)
-        keys = configuration_groups(rows.frame) if groups is None else np.asarray(groups)
+        keys = configuration_groups(rows.frame) if groups is None else group_labels(groups, len(rows.y))
         self.terms_ = learn_terms(self.terms, rows.frame, intercept=self.fit_intercept)
         columns = finite_columns(self.terms_, rows.frame)
         self.floor_ = float(rows.y.min()) / 4.0

@@ -19,6 +19,7 @@ from mlperf.models.algebra.fixed_order import evaluate_fixed_order
 from mlperf.models.estimators.time_regressor import TimeRegressor, check_coefficients, read_fitted_columns
 from mlperf.models.formula.inputs import Rows, finite_columns, learn_terms, query_frame, training_rows
 from mlperf.models.formula.terms import Terms
+from mlperf.models.inference.clustered import group_numbers
 from mlperf.models.uncertainty.difficulty import Difficulty, left_out_scores
 from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.intervals import Interval
@@ -112,7 +113,7 @@ class LinearMember(TimeRegressor, ABC):
         rows = training_rows(self, X, y, sample_weight, terms=self.terms)
         self.terms_ = self._learnt_terms(rows.frame)
         columns = finite_columns(self.terms_, rows.frame)
-        codes = None if groups is None else pd.factorize(np.asarray(groups)[rows.kept], sort=True)[0].astype(np.int64)
+        codes = None if groups is None else group_numbers(groups, np.shape(y)[0])[rows.kept]
         solution = self._solve(columns.matrix, rows, codes)
         residuals, difficulty = self._left_out(columns.matrix, rows, codes, solution.spread)
         self.spread_ = replace(solution.spread, residuals=residuals, difficulty=difficulty)
