@@ -92,9 +92,11 @@ class GridLocal:
         Raises
         ------
         DataError
-            No rows, or sizes or times that are not positive.
+            No rows, a missing column, or times that are not positive.
+        UsageError
+            Sizes that are not positive.
         """
-        sizes, pairs = _queries(X["m"], X["n"], X["k"], X["trans"])
+        sizes, pairs = _queries(*(_column(X, name) for name in (*DIMENSIONS, "trans")))
         seconds = np.broadcast_to(np.asarray(y, dtype=float).ravel(), (len(sizes),))
         self._set(
             {
@@ -334,6 +336,14 @@ def _flipped(pair: str, flag: int) -> str:
     letters = list(pair)
     letters[flag] = "N" if letters[flag] == "T" else "T"
     return "".join(letters)
+
+
+def _column(X: Any, name: str) -> Any:
+    try:
+        return X[name]
+    except (KeyError, IndexError, TypeError) as error:
+        expected = f"a DataFrame or a mapping with the columns {', '.join((*DIMENSIONS, 'trans'))}"
+        raise DataError(f"got no column {name!r}, expected {expected}") from error
 
 
 def _queries(m: ArrayLike, n: ArrayLike, k: ArrayLike, trans: ArrayLike) -> tuple[FloatArray, NDArray[Any]]:

@@ -262,3 +262,9 @@ def test_bad_sizes_and_times_are_errors() -> None:
         fit_nodes([[1, 1, 1], [2, 2, 2]], "NN", [1.0, -1.0])
     with pytest.raises(UsageError, match="m, n, k > 0"):
         fit_nodes([[1, 1, 1], [2, 2, 0]], "NN", [1.0, 1.0])
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame({"m": [1.0], "k": [2.0], "trans": ["NN"]}), np.ones((2, 4)), None])
+def test_a_table_without_the_sizes_of_a_product_is_refused(table) -> None:
+    with pytest.raises(DataError, match="expected a DataFrame or a mapping with the columns m, n, k, trans"):
+        GridLocal().fit(table, [1.0])
