@@ -17,6 +17,8 @@ from mlperf.core.errors import FitError
 from mlperf.core.json_fields import Fields
 from mlperf.models.estimators.choice.cost_form import CONSTANT, CostForm, fit_form, form_columns
 from mlperf.models.estimators.time_regressor import TimeRegressor, read_fitted_columns
+from mlperf.models.formula.evaluate import evaluate
+from mlperf.models.formula.expressions import Name, column_term
 from mlperf.models.formula.inputs import columns_of_fit, query_frame, training_rows
 from mlperf.models.uncertainty.domain import Domain, DomainCheck
 from mlperf.models.uncertainty.intervals import Interval, check_kind
@@ -73,10 +75,11 @@ class FormAverage(TimeRegressor):
         """
         read = None if self.forms is None else form_columns([term for form in self.forms for term in form])
         rows = training_rows(self, X, y, terms=read)
-        forms = self.forms or [(CONSTANT,), *(form for name in rows.frame.columns for form in ((name,), (CONSTANT, name)))]
+        alone = [column_term(str(name)) for name in rows.frame]
+        forms = self.forms or [(CONSTANT,), *(form for name in alone for form in ((name,), (CONSTANT, name)))]
         columns = list(form_columns([term for form in forms for term in form]))
         points, times = distinct_points(rows.frame[columns], rows.y)
-        values = {name: points[name].to_numpy(float) for name in columns}
+        values = {name: evaluate(Name(name), points) for name in columns}
         fitted = [form for form in (fit_form(terms, values, times) for terms in forms) if form is not None]
         if not fitted:
             raise FitError(
@@ -111,11 +114,11 @@ class FormAverage(TimeRegressor):
 
     def in_domain(self, X: Any) -> BoolArray:
         """Whether each row lies inside the measured domain, shape (n_rows,)."""
-        return self.domain_.contains(self._frame(X)[list(self.domain_.names)])
+        return self.domain_.contains(self._measured(X))
 
     def domain_check(self, X: Any) -> DomainCheck:
         """Which rows lie inside the measured domain, and for the others why not."""
-        return self.domain_.check(self._frame(X)[list(self.domain_.names)])
+        return self.domain_.check(self._measured(X))
 
     def sample(self, X: Any, rng: np.random.Generator, size: int, kind: str = "run") -> FloatArray:
         """Joint draws of form and coefficients, shape (size, n_rows); ``kind="run"`` adds the error about the form.
@@ -163,6 +166,10 @@ class FormAverage(TimeRegressor):
     def columns(self) -> tuple[str, ...]:
         """Columns that the forms read."""
         return form_columns([term for form in self.forms_ for term in form.terms])
+
+    def _measured(self, X: Any) -> pd.DataFrame:
+        """The columns of the domain, numbers first."""
+        return self._frame(X)[[*self.domain_.names, *self.domain_.levels]]
 
     def _frame(self, X: Any) -> pd.DataFrame:
         check_is_fitted(self)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from mlperf.core.errors import FitError
+from mlperf.core.errors import DataError, FitError
 from mlperf.models import FormAverage
 from mlperf.models.estimators.choice.form_average import akaike_weights, corrected_criterion, distinct_points
 from mlperf.models.storage.store import model_from_json, model_to_json
@@ -112,3 +112,12 @@ def test_a_coefficient_stands_before_a_sum_in_parentheses() -> None:
         pd.DataFrame({"n": n}), 2.0 * (n + 3 * np.maximum(n - 4, 0))
     )
     assert model.table()["form"].iloc[0] == "2 (n + 3 * max(n - 4, 0))"
+
+
+def test_columns_of_any_name_and_truth_values_are_read() -> None:
+    X = pd.DataFrame({"size [KiB]": [1.0, 2.0, 4.0, 8.0], "is_far": [True, False, True, True]})
+    model = FormAverage().fit(X, 3.0 * X["size [KiB]"])
+    assert model.predict(X) == pytest.approx(3.0 * X["size [KiB]"].to_numpy())
+    assert model.in_domain(X).all()
+    with pytest.raises(DataError, match="text or categories, expected numbers in 'is_far'"):
+        FormAverage().fit(X.assign(is_far="no"), X["size [KiB]"])
