@@ -65,6 +65,7 @@ def raw_column(frame: Frame, name: str) -> Any:
 def _numeric_column(frame: Frame, name: str) -> FloatArray:
     """The column ``name`` as float64, missing values as NaN."""
     column = raw_column(frame, name)
+    refuse_dates(column, f"column {name}")
     try:
         if hasattr(column, "to_numpy"):
             if column.dtype == np.float64:
@@ -73,6 +74,22 @@ def _numeric_column(frame: Frame, name: str) -> FloatArray:
         return np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError) as cause:
         raise DataError(f"got a column of text or categories, expected numbers in {name!r}", place=f"column {name}") from cause
+
+
+def refuse_dates(values: Any, place: str) -> None:
+    """Refuse dates and spans of time: as numbers they are counts of the unit that happens to hold them, which differs by a million.
+
+    Raises
+    ------
+    DataError
+        Says what to write in their place.
+    """
+    kind = getattr(getattr(values, "dtype", None), "kind", "")
+    if kind == "M":
+        hint = "Count what matters from a date of your choice: (t - t0).dt.total_seconds() / 86400."
+        raise DataError("got dates, expected numbers", place=place, hint=hint)
+    if kind == "m":
+        raise DataError("got spans of time, expected numbers", place=place, hint="Say in which unit: .dt.total_seconds().")
 
 
 def evaluate(tree: Expression, frame: Frame) -> FloatArray:

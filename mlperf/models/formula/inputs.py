@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_feature_names, _check_sample_weight,
 
 from mlperf.core.arrays import FloatArray, number_columns
 from mlperf.core.errors import DataError, FitError
+from mlperf.models.formula.evaluate import refuse_dates
 from mlperf.models.formula.expressions import column_term, names, parse
 from mlperf.models.formula.terms import Columns, Term, Terms
 
@@ -64,17 +65,21 @@ def training_rows(
     ------
     FitError
         A y that is not positive; names the row.
+    DataError
+        A cell that is no finite number, a column twice, dates; names row and column.
     """
     chosen = _read_columns(X, terms)
+    refuse_dates(y, "y")
     if is_mixed(chosen):
         frame = _whole_frame(estimator, chosen, reset=True)
         target = check_array(np.asarray(y), ensure_2d=False, dtype=np.float64, input_name="y").ravel()
         if len(target) != len(frame):
             raise DataError(f"got {len(target)} values of y, expected {len(frame)}")
     else:
-        array, target = validate_data(
-            estimator, chosen, y, reset=True, dtype=np.float64, y_numeric=True, ensure_min_samples=n_least
-        )
+        with as_data_error(estimator, chosen, y):
+            array, target = validate_data(
+                estimator, chosen, y, reset=True, dtype=np.float64, y_numeric=True, ensure_min_samples=n_least
+            )
         frame, target = _named_frame(estimator, array), np.asarray(target, dtype=np.float64)
     if positive and np.any(target <= 0):
         row = int(np.flatnonzero(target <= 0)[0])
@@ -100,25 +105,27 @@ def query_frame(estimator: Any, X: Any, *, terms: Sequence[str] | None = None) -
     chosen = _read_columns(X, terms)
     if is_mixed(chosen):
         return _whole_frame(estimator, chosen, reset=False)
-    with as_data_error(estimator):
+    with as_data_error(estimator, chosen):
         array = validate_data(estimator, chosen, reset=False, dtype=np.float64)
     return _named_frame(estimator, array)
 
 
 @contextmanager
-def as_data_error(estimator: Any) -> Iterator[None]:
-    """Turn what scikit-learn finds wrong with rows into an error of the data, and say which columns the fit had.
+def as_data_error(estimator: Any, X: Any = None, y: Any = None) -> Iterator[None]:
+    """Turn what scikit-learn finds wrong with rows X and values y into an error of the data, and say which columns the fit had.
 
     Raises
     ------
     DataError
-        Names or numbers of columns differ from the fit's, or a value is no finite number.
+        Names or numbers of columns differ from the fit's, or a value is no finite number: then with row and column.
     """
     try:
         yield
     except DataError:
         raise
     except ValueError as error:
+        refuse_gaps(X)
+        refuse_gaps(y.to_frame(y.name or "y") if isinstance(y, pd.Series) else None)
         known = getattr(estimator, "feature_names_in_", None)
         hint = None if known is None else f"The model was fitted on the columns {', '.join(map(str, known))}."
         raise DataError(str(error).strip(), hint=hint) from error
@@ -147,7 +154,28 @@ def columns_of_fit(estimator: Any, X: Any, *, among_others: bool = False) -> Flo
     return array if array is not None and np.isfinite(array).all() else None
 
 
+def refuse_gaps(X: Any) -> None:
+    """Refuse a frame in which a number is missing or infinite; DataError names row and column."""
+    for name, column in X.items() if isinstance(X, pd.DataFrame) else ():
+        if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_complex_dtype(column.dtype):
+            continue
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if len(wrong):
+            found = "NaN, a missing number" if np.isnan(values[wrong[0]]) else "an infinity"
+            hint = "Leave such rows out, or measure them again."
+            raise DataError(f"got {found}, expected finite numbers", place=f"row {wrong[0]}, column {name}", hint=hint)
+
+
+def refuse_twins(X: Any) -> None:
+    """Refuse a frame with two columns of one name; DataError names it."""
+    if isinstance(X, pd.DataFrame) and not X.columns.is_unique:
+        twice = X.columns[X.columns.duplicated()][0]
+        raise DataError(f"got two columns {twice!r}, expected every name once", hint="Rename one of them.")
+
+
 def _read_columns(X: Any, terms: Sequence[str] | None) -> Any:
+    refuse_twins(X)
     # scikit-learn ignores column names that are not all text; the columns are then x0, x1, ...
     if terms is None or not isinstance(X, pd.DataFrame) or not all(isinstance(name, str) for name in X.columns):
         return X
@@ -182,11 +210,10 @@ def mixed_frame(estimator: Any, X: pd.DataFrame, *, reset: bool) -> pd.DataFrame
 def _whole_frame(estimator: Any, X: pd.DataFrame, *, reset: bool) -> pd.DataFrame:
     """A frame with categories in which no number and no category may be missing."""
     frame = mixed_frame(estimator, X, reset=reset)
+    refuse_gaps(frame)
     for column in frame:
         values = frame[column]
-        if pd.api.types.is_numeric_dtype(values.dtype) and not np.isfinite(values.to_numpy(dtype=float)).all():
-            raise DataError("got NaN or an infinity, expected finite numbers", place=f"column {column}")
-        if values.isna().any():
+        if not pd.api.types.is_numeric_dtype(values.dtype) and values.isna().any():
             raise DataError("got a missing category", place=f"column {column}, row {int(np.flatnonzero(values.isna())[0])}")
     return frame
 

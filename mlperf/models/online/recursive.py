@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import UsageError
 from mlperf.core.json_fields import Fields
+from mlperf.models.formula.evaluate import refuse_dates
 from mlperf.models.online.recursion import Recursion, RecursionSettings
 
 
@@ -67,6 +68,7 @@ class RecursiveLeastSquares(RegressorMixin, BaseEstimator):  # type: ignore[misc
         UsageError
             A setting outside its range.
         """
+        refuse_dates(y, "y")
         X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
         self.recursion_ = self._new(X.shape[1])
         return self._learn(X, np.asarray(y, dtype=np.float64))
@@ -74,6 +76,7 @@ class RecursiveLeastSquares(RegressorMixin, BaseEstimator):  # type: ignore[misc
     def partial_fit(self, X: Any, y: ArrayLike) -> Self:
         """Learn the rows of X in order, after those learnt before."""
         first = not hasattr(self, "recursion_")
+        refuse_dates(y, "y")
         X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64, reset=first)
         if first:
             self.recursion_ = self._new(X.shape[1])

@@ -12,9 +12,9 @@ from sklearn.utils.validation import _check_sample_weight, check_array, column_o
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, FitError
-from mlperf.models.formula.evaluate import Frame
-from mlperf.models.formula.expressions import Name, text
-from mlperf.models.formula.inputs import as_data_error, columns_of_fit, is_mixed, mixed_frame
+from mlperf.models.formula.evaluate import Frame, refuse_dates
+from mlperf.models.formula.expressions import column_term
+from mlperf.models.formula.inputs import as_data_error, columns_of_fit, is_mixed, mixed_frame, refuse_twins
 
 MIN_ROWS = 2
 
@@ -50,6 +50,7 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any, wanted: Se
     y_name = str(getattr(y, "name", None) or "y")
     finite: Any = "allow-nan" if na == "drop" else True
     chosen = _chosen(X, wanted)
+    refuse_dates(y, "y")
     if is_mixed(chosen):
         frame = mixed_frame(estimator, chosen, reset=True)
         target = _response(y, len(frame), finite)
@@ -62,9 +63,10 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any, wanted: Se
         )
         target = _response(y, len(array), finite)
     else:
-        array, target = validate_data(
-            estimator, chosen, y, reset=True, dtype=np.float64, y_numeric=True, ensure_min_samples=MIN_ROWS
-        )
+        with as_data_error(estimator, chosen, y):
+            array, target = validate_data(
+                estimator, chosen, y, reset=True, dtype=np.float64, y_numeric=True, ensure_min_samples=MIN_ROWS
+            )
     target = np.asarray(target, dtype=np.float64)
     return Training(_named(estimator, array), array, target, _weights(sample_weight, array), y_name)
 
@@ -88,7 +90,7 @@ def query(estimator: Any, X: Any, wanted: Sequence[str] | None) -> Frame:
     if is_mixed(chosen):
         return mixed_frame(estimator, chosen, reset=False)
     finite: Any = "allow-nan" if getattr(estimator, "na", "raise") == "drop" else True
-    with as_data_error(estimator):
+    with as_data_error(estimator, None if finite is not True else chosen):
         array = validate_data(estimator, chosen, reset=False, dtype=np.float64, ensure_all_finite=finite)
     return _named(estimator, array)
 
@@ -114,13 +116,11 @@ def relative_weights(y: FloatArray, weights: FloatArray | None) -> FloatArray:
 
 def column_label(name: Any) -> str:
     """A column's name as a term."""
-    return text(Name(str(name)))
+    return column_term(str(name))
 
 
 def _chosen(X: Any, wanted: Sequence[str] | None) -> Any:
-    if isinstance(X, pd.DataFrame) and not X.columns.is_unique:
-        twice = X.columns[X.columns.duplicated()][0]
-        raise DataError(f"got two columns {twice!r}, expected every name once", hint="Rename one of them.")
+    refuse_twins(X)
     if wanted is None or not isinstance(X, pd.DataFrame):
         return X
     labels = list(map(str, X.columns))
