@@ -209,6 +209,8 @@ def _by_themselves(frame: pd.DataFrame, names: list[str]) -> Iterator[tuple[str,
                 yield name, "numbers the rows"
         elif pd.api.types.is_datetime64_any_dtype(column.dtype):
             yield name, "is a date"
+        elif pd.api.types.is_timedelta64_dtype(column.dtype):
+            yield name, "is a span of time: write it as a number (column.dt.total_seconds())"
         elif n_levels > max(MANY_LEVELS * n_rows, 2):
             yield name, _unread_reason(column.astype(str), name) or f"has {n_levels} different texts in {n_rows} rows"
 

@@ -20,11 +20,9 @@ from mlperf.models.formula.expressions import Expression, Name, names, parse, te
 from mlperf.models.formula.syntax import Binary, Call, Group, Signed
 from mlperf.training.table.columns import would_explain
 from mlperf.training.table.levels import WHOLE
-from mlperf.training.table.screening import is_number
+from mlperf.training.table.screening import holds_numbers, is_number
 
 LEAST_ROWS = 3
-NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
-"""Kinds of objects in a column that count as numbers."""
 ARITHMETIC = ("log", "log2", "log10", "log1p", "sqrt", "exp", "I")
 SIGNED_HINT = "A response that is no time may be zero or negative: noise='absolute'."
 MOST_MISSING = 0.5
@@ -95,7 +93,7 @@ def _typed(table: pd.DataFrame, target: str, categorical: Sequence[str], *, posi
         column = table[name]
         if name in categorical:
             made[name] = column.astype(str).str.replace(WHOLE, r"\1", regex=True).where(column.notna(), None)
-        elif column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) in NUMBERS:
+        elif holds_numbers(column):
             made[name] = pd.to_numeric(column)
     found = table.assign(**made) if made else table
     if target in found:

@@ -18,6 +18,8 @@ MOST_COLUMNS = 10
 MOST_TERMS, ROWS_A_TERM = 24, 8
 ORDER = 3
 LEAST_GAIN = 1e-12
+NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
+"""Kinds of objects in a column that count as numbers."""
 MOST_LEVELS = 12
 """A factor with more levels enters by itself alone."""
 
@@ -76,6 +78,11 @@ def _pursued_names(offered: Sequence[tuple[str, FloatArray]], times: FloatArray,
 def is_number(column: pd.Series) -> bool:
     """Whether a column holds numbers (booleans are none)."""
     return pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
+
+
+def holds_numbers(column: pd.Series) -> bool:
+    """Whether a column of objects holds numbers, as that of a table made row by row does."""
+    return bool(column.dtype == object) and pd.api.types.infer_dtype(column, skipna=True) in NUMBERS
 
 
 def columns_that_matter(values: dict[str, FloatArray], times: FloatArray, most: int = MOST_COLUMNS) -> list[str]:

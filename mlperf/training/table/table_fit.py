@@ -253,4 +253,4 @@ class TableFit:
 
 def numbers_of(frame: pd.DataFrame) -> FloatArray:
     """Columns of numbers, shape (n_rows, n_numeric)."""
-    return np.asarray(frame.select_dtypes("number"), dtype=np.float64)
+    return np.asarray(frame.select_dtypes("number", exclude="timedelta"), dtype=np.float64)

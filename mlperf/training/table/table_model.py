@@ -21,7 +21,7 @@ from mlperf.training.fits.left_out import LeftOutError, left_out_from_dict
 from mlperf.training.fits.ratio_model import LARGEST_SCALE, Scaled
 from mlperf.training.table.columns import SetAside
 from mlperf.training.table.levels import ColumnLevels, as_known
-from mlperf.training.table.screening import is_number
+from mlperf.training.table.screening import holds_numbers, is_number
 from mlperf.training.table.table_fit import RowAnswers, TableFit
 
 N_QUANTILES = 21
@@ -119,8 +119,11 @@ class TableModel(Shown):
         """The columns that the model reads, in the order of the training, whatever that of ``rows``."""
         self.check_columns(rows, "rows")
         own = rows[list(self.columns)]
-        counted = {name: known for name, known in self.levels.items() if name in own and is_number(own[name])}
-        return own.assign(**{name: as_known(own[name], known) for name, known in counted.items()}) if counted else own
+        levels = self.levels
+        counted = {name: known for name, known in levels.items() if name in own and is_number(own[name])}
+        typed = {name: as_known(own[name], known) for name, known in counted.items()}
+        typed |= {name: pd.to_numeric(own[name]) for name in own if name not in levels and holds_numbers(own[name])}
+        return own.assign(**typed) if typed else own
 
     def predict(self, rows: pd.DataFrame) -> FloatArray:
         """The target of each row, shape (n_rows,), in the table's unit."""

@@ -76,3 +76,18 @@ def test_profiles_are_quantiles_and_levels() -> None:
     assert found["gpu"] == ("B", "A")
     assert found["size"][0] == 0.0
     assert found["size"][10] == 50.0
+
+
+def test_numbers_that_stand_as_objects_are_answered_as_numbers(rows: pd.DataFrame) -> None:
+    model = mlperf.train(rows, target="time_s", terms=["m*n", "device"], method="ols", n_folds=2)
+    for kind in ("mean", "run"):
+        asked, made = (model.predict_interval(table, kind) for table in (rows, rows.astype(object)))
+        np.testing.assert_array_equal(made.upper, asked.upper)
+    assert model.in_domain(rows.astype(object)).all()
+
+
+def test_spans_of_time_are_set_aside_with_what_to_write(rows: pd.DataFrame) -> None:
+    waited = rows.assign(wait=pd.to_timedelta(np.arange(len(rows)) % 7, unit="s"))
+    model = mlperf.train(waited, target="time_s", method="ols", n_folds=2)
+    assert [(item.name, "dt.total_seconds()" in item.reason) for item in model.set_aside] == [("wait", True)]
+    assert np.isfinite(model.predict_interval(waited).upper).all()

@@ -329,7 +329,10 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return evaluate_fixed_order(design, self.spread_.coef) + offset
 
     def predict_interval(self, X: Any, kind: str = "mean", level: float = 0.95, **options: Any) -> Interval:
-        """Interval of the mean (``kind="mean"``) or of one run (``kind="run"``) of every row; see ``Spread.interval``."""
+        """Interval of the mean (``kind="mean"``) or of one run (``kind="run"``) of every row; see ``Spread.interval``.
+
+        That of the mean takes rows for independent, also where ``fit`` was told groups: it is then too narrow.
+        """
         _, design, offset = self._design(X)
         spread = self.run_spread() if kind == "run" else self.spread_
         interval = spread.interval(design, kind=kind, level=level, **options)
