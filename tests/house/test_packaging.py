@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
 import shlex
 import subprocess
@@ -53,6 +55,22 @@ def test_the_version_stands_in_one_place() -> None:
 @pytest.mark.parametrize("name", [name for name in mlperf.__all__ if not name.startswith("_")])
 def test_every_public_name_exists_and_is_documented(name: str) -> None:
     assert (getattr(mlperf, name).__doc__ or "").strip()
+
+
+@pytest.mark.parametrize("stub", sorted((ROOT / "mlperf").rglob("*.pyi")), ids=lambda path: path.parent.name)
+def test_type_checkers_see_the_names_that_a_room_exports(stub: Path) -> None:
+    room = importlib.import_module(".".join(stub.parent.relative_to(ROOT).parts))
+    tree = ast.parse(stub.read_text(encoding="utf-8"))
+    seen = {
+        alias.asname or alias.name: getattr(importlib.import_module(node.module), alias.name)
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    }
+    listed = next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign))
+    assert sorted(listed) == sorted(room.__all__)
+    assert {name: getattr(room, name) for name in seen} == seen
+    assert set(listed) - set(seen) <= {"__version__"}
 
 
 def test_no_public_name_is_that_of_a_module_beside_it() -> None:

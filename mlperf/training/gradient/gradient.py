@@ -25,7 +25,13 @@ from mlperf.training.fits.ratio_model import Scaled, TotalKeeping
 from mlperf.training.gradient.launches import Launches
 
 # Settings of the learnt residual, fixed before any campaign was scored.
-RESIDUAL_SETTINGS = {"n_folds": 0, "max_iter": 80, "learning_rate": 0.1, "max_leaf_nodes": 12, "min_samples_leaf": 8}
+RESIDUAL_SETTINGS: Mapping[str, Any] = {
+    "n_folds": 0,
+    "max_iter": 80,
+    "learning_rate": 0.1,
+    "max_leaf_nodes": 12,
+    "min_samples_leaf": 8,
+}
 MEMORY_RESIDUAL_COLUMNS = ("access_bytes", "maps_in", "maps_out", "row_size", "subbatch_size", "step_bytes")
 GEMM_RESIDUAL_COLUMNS = ("isolated_s", "m", "n", "k", "step_bytes")
 
@@ -213,10 +219,10 @@ def with_isolated(calls: pd.DataFrame, sgemm: GridLocal | None) -> pd.DataFrame:
     isolated = np.zeros(len(calls))
     inside = np.ones(len(calls), bool)
     if sgemm is not None and gemm.any():
-        sizes = [calls.loc[gemm, name].to_numpy(float) for name in ("m", "n", "k")]
+        m, n, k = (calls.loc[gemm, name].to_numpy(float) for name in ("m", "n", "k"))
         trans = calls.loc[gemm, "trans"].to_numpy(str)
-        isolated[gemm] = calls.loc[gemm, "groups"].to_numpy(float) * sgemm.predict(*sizes, trans)
-        inside[gemm] = sgemm.in_domain(*sizes, trans)
+        isolated[gemm] = calls.loc[gemm, "groups"].to_numpy(float) * sgemm.predict(m, n, k, trans)
+        inside[gemm] = sgemm.in_domain(m, n, k, trans)
     return calls.assign(isolated_s=isolated, isolated_in_domain=inside)
 
 

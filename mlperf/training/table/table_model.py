@@ -122,7 +122,7 @@ class TableModel(Shown):
         levels = self.levels
         counted = {name: known for name, known in levels.items() if name in own and is_number(own[name])}
         typed = {name: as_known(own[name], known) for name, known in counted.items()}
-        typed |= {name: pd.to_numeric(own[name]) for name in own if name not in levels and holds_numbers(own[name])}
+        typed |= {name: pd.to_numeric(own[name]) for name in self.columns if name not in levels and holds_numbers(own[name])}
         return own.assign(**typed) if typed else own
 
     def predict(self, rows: pd.DataFrame) -> FloatArray:
