@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from mlperf.core.errors import DataError
@@ -17,6 +18,16 @@ def test_reading_gives_back_what_was_written(tmp_path):
     ):
         write_job(job, tmp_path / "job.toml")
         assert read_job(tmp_path / "job.toml") == job
+
+
+def test_cells_of_a_table_are_numbers(tmp_path):
+    cells = JobSpec(np.int64(50_000), np.int32(4), n_nodes=np.uint8(8), epochs=np.float32(0.5))
+    assert cells == JobSpec(50_000, 4, n_nodes=8, epochs=0.5)
+    assert {type(value) for value in (cells.dataset_size, cells.subbatch_size, cells.n_nodes)} == {int}
+    write_job(cells, tmp_path / "job.toml")
+    assert read_job(tmp_path / "job.toml") == cells
+    with pytest.raises(DataError, match=r"n_nodes: got 2\.5, expected a whole number"):
+        JobSpec(50_000, n_nodes=np.float64(2.5))
 
 
 def test_flags_override_the_file():

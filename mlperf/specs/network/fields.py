@@ -44,7 +44,7 @@ class Figure:
 
 
 def check_figures(spec: object, figures: tuple[Figure, ...], place: str) -> None:
-    """Accept ``spec`` only if every figure among its attributes is what it may be.
+    """Accept ``spec`` only if every figure among its attributes is what it may be; NumPy's numbers become Python's own.
 
     Raises
     ------
@@ -53,6 +53,10 @@ def check_figures(spec: object, figures: tuple[Figure, ...], place: str) -> None
     """
     for figure in figures:
         value = getattr(spec, figure.name)
+        if getattr(value, "ndim", None) == 0:
+            # A cell of a table: what compares and writes the figure knows Python's numbers alone.
+            value = value.item()
+            object.__setattr__(spec, figure.name, value)
         if not figure.accepts(value):
             hint = "Numbers are written without quotes and units; the unit is part of the name."
             most = f", at most {GREATEST:g}" if isinstance(value, int | float) and value > GREATEST else ""
