@@ -45,11 +45,13 @@ def ratio_text(found: ComparedRuns) -> str:
 
 def _more(found: ComparedRuns) -> str:
     """What would decide."""
+    if found.of != "commands":
+        return "; longer runs or, better, commands run in turns would decide"
     if found.more_blocks is None:
         return ""
-    if found.of == "commands":
-        return f"; about {count_text(found.more_blocks, 'more block')} would decide"
-    return "; longer runs or, better, commands run in turns would decide"
+    most = found.more_blocks_at_most
+    surely = f", {most:,} whatever it is" if most is not None else ""
+    return f"; about {count_text(found.more_blocks, 'more block')} would decide if the ratio stays so{surely}"
 
 
 def compared_sections(found: ComparedRuns) -> tuple[Section, ...]:

@@ -18,12 +18,12 @@ from mlperf.traces.runs.interleaved import WARM_UP, RunPlan, Runs, run_in_turns
 from mlperf.traces.runs.order import RUNS_A_BLOCK, B
 from mlperf.traces.runs.ratio import LEVEL, MANY_TIMES, STATISTICS, Ratio, block_differences, block_ratio, independent_ratio
 from mlperf.traces.runs.timed import FAILED, NO_NUMBER, OUT_OF_TIME, Program
-from mlperf.traces.runs.verdict import INCONCLUSIVE, more_blocks, verdict
+from mlperf.traces.runs.verdict import INCONCLUSIVE, more_blocks, more_blocks_at_most, verdict
 
 COMMANDS, TIMES, RECORDINGS = "commands", "times", "recordings"
 FAILURES = (FAILED, NO_NUMBER)
 SHORT_SERIES = 60
-"""Fewer values than this in a series, and neighbours that resemble one another make the interval too narrow (see the tests)."""
+"""Fewer values than this in a series are few: neighbours that resemble one another, or values that lie far off, cost it most."""
 SKEWED = 1.0
 """Values of a long series beside a short one that are at least this skewed: see `_few_notes`."""
 
@@ -80,7 +80,9 @@ class ComparedRuns(Shown, frame="summary"):
     is_time : bool
         Whether what was measured are seconds.
     more_blocks : int or None
-        Inconclusive commands: further blocks that would decide with a chance of 80 %.
+        Inconclusive commands: further blocks that would decide with a chance of 80 % if the ratio is what was measured.
+    more_blocks_at_most : int or None
+        The same whatever the ratio is; null for a margin of 0.
     drift_share, drift_p_value : float
         Steady change from the first to the last run, and the chance of it without drift.
     summary : DataFrame
@@ -104,6 +106,7 @@ class ComparedRuns(Shown, frame="summary"):
     statistic: str
     is_time: bool
     more_blocks: int | None
+    more_blocks_at_most: int | None
     drift_share: float
     drift_p_value: float
     summary: pd.DataFrame
@@ -175,8 +178,8 @@ def compare_times(
 
     Notes
     -----
-    Ratio of arithmetic means (or of medians); its error from batches of up to a tenth of a series. What differs from one run to the
-    next cannot be seen.
+    Ratio of arithmetic means (or of medians); its error from batches, wider where these resemble the ones before
+    (`independent_ratio`). What differs from one run to the next cannot be seen.
     """
     question = question or Question()
     found = independent_ratio(a, b, statistic=question.statistic, level=question.level)
@@ -229,6 +232,7 @@ def _compared(
         question.statistic,
         question.is_time,
         more_blocks(found, question.margin, question.level) if can_be_repeated else None,
+        more_blocks_at_most(found, question.margin, question.level) if can_be_repeated else None,
         drift.change,
         drift.p_value,
         summary,
@@ -304,5 +308,5 @@ def _alike_notes(a: FloatArray, b: FloatArray, what: str) -> list[str]:
         alike = float(rest[1:] @ rest[:-1]) / total if total > 0 else 0.0
         if len(series) < SHORT_SERIES and alike > 2 / math.sqrt(len(series)):
             told = f"{what} of {name} resemble the ones before (correlation {alike:.2f})"
-            notes.append(f"{told}: with only {len(series)} the interval is too narrow")
+            notes.append(f"{told}: {len(series)} of them say less than as many independent ones, and the interval is wider for it")
     return notes

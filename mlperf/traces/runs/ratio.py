@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.special import ndtri
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
+from mlperf.traces.runs.resemblance import at_least, difference_error, scatter, widening
 
 LEVEL = 0.95
 STATISTICS = ("mean", "median")
-MOST_BATCHES = 10
-"""Batches of a series: few enough that neighbours in different batches hardly depend on one another (Schmeiser 1982: 10 to 30)."""
+MOST_BATCHES = 40
+"""Batches of the shorter series: many enough to tell whether neighbours resemble one another, and few enough that what is no
+autoregression of first order looks like one."""
 SHORTEST_SERIES = 3
 MANY_TIMES = 2
 """A series this many times as long as another says more of how far values scatter than that one does."""
-MOST_COUNTED = 1000
-"""Batches of the longer series up to which rank sums are counted; beyond, the normal law has bounds as close or a little wider."""
+MOST_COUNTED = 100_000_000
+"""Additions with which rank sums are counted; beyond, the normal law has bounds as close or a little wider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +101,9 @@ def block_ratio(differences: FloatArray, *, statistic: str = "mean", level: floa
 def independent_ratio(a: FloatArray, b: FloatArray, *, statistic: str = "mean", level: float = LEVEL) -> Ratio:
     """The ratio B / A of two series that were measured apart.
 
-    A series is cut into at most ten batches of equal length, so that neighbours that resemble one another, as steps of one run do,
-    do not make the interval too narrow.
+    Both are cut into batches of equal length, at most forty of the shorter one. Batches that resemble the ones before, as steps of
+    one run may, widen the interval: see `resemblance`. Few independent values cannot be told from such: of ten, the interval is
+    XX wider than Student's.
 
     Parameters
     ----------
@@ -108,9 +112,9 @@ def independent_ratio(a: FloatArray, b: FloatArray, *, statistic: str = "mean", 
     statistic : {"mean", "median"}
         ``mean``: arithmetic means (1 / throughput), errors of the batch means by Student with the degrees of freedom of Welch.
         Few values seldom hold one of those that lie far off: a series beside one at least twice as long scatters at least as
-        batches of that one do, as long as its own.
-        ``median``: median of all differences of logarithms of batch medians, with the interval of the rank-sum test; batches of
-        both series are as long as those of the shorter one, since that test takes both to scatter alike.
+        that one does.
+        ``median``: median of all differences of logarithms of batch medians, with the interval of the rank-sum test, widened as
+        the interval of their mean ranks is.
     level : float
 
     Raises
@@ -121,41 +125,21 @@ def independent_ratio(a: FloatArray, b: FloatArray, *, statistic: str = "mean", 
     for name, series in (("A", a), ("B", b)):
         if len(series) < SHORTEST_SERIES:
             raise DataError(f"got {len(series)} values for {name}, expected at least {SHORTEST_SERIES}", place=name)
+    length = batch_length(min(len(a), len(b)))
     if statistic == "median":
-        length = batch_length(min(len(a), len(b)))
         first, second = (np.log(np.median(batched(each, length), axis=1)) for each in (a, b))
         return _rank_sum(first, second, level)
-    batches = batch_means(a), batch_means(b)
-    parts = [_error(own, other) for own, other in ((a, b), (b, a))]
-    total = sum(variance for variance, _ in parts)
-    squares = sum(variance**2 / freedom for variance, freedom in parts)
-    freedom = total**2 / squares if squares > 0 else float(len(a) + len(b) - 2)
-    estimate = math.log(float(batches[1].mean()) / float(batches[0].mean()))
-    return _ratio(estimate, math.sqrt(total), freedom, min(len(each) for each in batches), level)
-
-
-def _error(series: FloatArray, other: FloatArray) -> tuple[float, int]:
-    """Variance of the logarithm of a series' mean, and its degrees of freedom."""
-    own = batch_means(series)
-    variance, freedom = _relative_variance(own), len(own) - 1
-    if len(other) >= MANY_TIMES * len(series):
-        beside = batched(other, batch_length(len(series))).mean(axis=1)
-        if _relative_variance(beside) > variance:
-            variance, freedom = _relative_variance(beside), len(beside) - 1
-    return variance / len(own), freedom
-
-
-def _relative_variance(values: FloatArray) -> float:
-    return float(values.var(ddof=1)) / float(values.mean()) ** 2
-
-
-def batch_means(series: FloatArray) -> FloatArray:
-    """Means of at most ten batches of equal length."""
-    return np.asarray(batched(series, batch_length(len(series))).mean(axis=1))
+    means = [batched(each, length).mean(axis=1) for each in (a, b)]
+    own = [scatter(each / each.mean()) for each in means]
+    of_a = at_least(own[0], own[1]) if len(b) >= MANY_TIMES * len(a) else own[0]
+    of_b = at_least(own[1], own[0]) if len(a) >= MANY_TIMES * len(b) else own[1]
+    spread, half = difference_error(of_a, of_b, level)
+    estimate = math.log(float(means[1].mean()) / float(means[0].mean()))
+    return Ratio(math.exp(estimate), math.exp(estimate - half), math.exp(estimate + half), spread, min(len(each) for each in means))
 
 
 def batch_length(n: int) -> int:
-    """Values a batch, so that ``n`` make at most ten."""
+    """Values a batch, so that ``n`` make at most forty."""
     return -(-n // MOST_BATCHES)
 
 
@@ -198,7 +182,17 @@ def _rank_sum(a: FloatArray, b: FloatArray, level: float) -> Ratio:
     shifts = np.sort((b[:, None] - a[None, :]).ravel())
     cut = _rank_sum_cut(len(a), len(b), (1 - level) / 2)
     spread = math.sqrt(float(a.var(ddof=1)) / len(a) + float(b.var(ddof=1)) / len(b))
-    return _by_order(shifts, cut, spread, min(len(a), len(b)))
+    found = _by_order(shifts, cut, spread, min(len(a), len(b)))
+    wider = widening(_ranks(a), _ranks(b), level)
+    low, high = (found.ratio * (each / found.ratio) ** wider for each in (found.low, found.high))
+    return Ratio(found.ratio, low, high, spread, found.n)
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Ranks as shares, which values that lie far off move little."""
+    from scipy.stats import rankdata
+
+    return np.asarray(rankdata(values) / len(values))
 
 
 def _by_order(logs: FloatArray, cut: int, spread: float, n: int) -> Ratio:
@@ -207,9 +201,11 @@ def _by_order(logs: FloatArray, cut: int, spread: float, n: int) -> Ratio:
     return Ratio(math.exp(float(np.median(logs))), low, high, spread, n)
 
 
+@cache
 def _rank_sum_cut(n: int, m: int, tail: float) -> int:
     """Largest c with P(U <= c) <= tail for samples of n and m; -1 where there is none."""
-    if max(n, m) > MOST_COUNTED:
+    n, m = min(n, m), max(n, m)
+    if n * n * m * (n + m) > MOST_COUNTED:
         return int(n * m / 2 + float(ndtri(tail)) * math.sqrt(n * m * (n + m + 1) / 12) - 0.5)
     ways = np.zeros((n + 1, n * m + 1))
     ways[0, 0] = 1.0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mlperf.traces.runs.ratio import Ratio, block_ratio
-from mlperf.traces.runs.verdict import more_blocks, verdict
+from mlperf.traces.runs.verdict import more_blocks, more_blocks_at_most, verdict
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,20 @@ def test_as_many_more_blocks_as_decide() -> None:
     assert decided / 1500 == pytest.approx(0.8, abs=0.06)
     assert more_blocks(Ratio(1.0, 0.9, 1.1, float("nan"), 8), 0.01) is None
     assert more_blocks(Ratio(1.0, 0.9, 1.1, 0.1, 8), 0.0) is None
+
+
+def test_as_many_blocks_as_decide_whatever_the_ratio_is() -> None:
+    """A ratio that noise made promises too few: of programs that are alike, those decide half of the comparisons."""
+    rng = np.random.default_rng(5)
+    promised, surely = [], []
+    for _ in range(60):
+        first = block_ratio(rng.normal(0.0, 0.03, 6))
+        if verdict(first, 0.01) != "inconclusive":
+            continue
+        for found, how_many in ((promised, more_blocks), (surely, more_blocks_at_most)):
+            more = how_many(first, 0.01)
+            assert more is not None
+            found.append(verdict(block_ratio(rng.normal(0.0, 0.03, 6 + more)), 0.01) != "inconclusive")
+    assert np.mean(promised) < 0.75
+    assert np.mean(surely) >= 0.8
+    assert more_blocks_at_most(Ratio(1.0, 0.9, 1.1, 0.1, 8), 0.0) is None
