@@ -204,6 +204,9 @@ class Fields(AbstractContextManager["Fields"]):
         raise DataError(f"got {shown if len(shown) <= 60 else shown[:57] + '...'}, expected {expected}", place=path)
 
 
+NO_NUMBERS = {"NaN": float("nan"), "Inf": float("inf"), "-Inf": float("-inf")}
+
+
 def _plain_numbers(values: list[Any]) -> FloatArray | None:
     """The list as an array where it holds nothing but floats and whole numbers that a float can hold, else None."""
     if not set(map(type, values)) <= {float, int}:
@@ -221,5 +224,9 @@ def frame_from_dict(value: Any, path: str) -> pd.DataFrame:
     with Fields(value, path) as fields:
         columns = fields.texts("columns")
         items = [Fields({"row": row}, f"{path}.rows[{at}]") for at, row in enumerate(fields.items("rows"))]
-        rows = [item.items("row", len(columns)) for item in items]
-    return pd.DataFrame(rows, columns=list(columns)).replace({"NaN": np.nan, "Inf": np.inf, "-Inf": -np.inf}).infer_objects()
+        rows = [[_cell(cell) for cell in item.items("row", len(columns))] for item in items]
+    return pd.DataFrame(rows, columns=list(columns))
+
+
+def _cell(cell: Any) -> Any:
+    return NO_NUMBERS.get(cell, cell) if isinstance(cell, str) else cell

@@ -126,7 +126,9 @@ def _labels(asked: AskedRows, name: str) -> pd.Series[str]:
     """A column of labels that look like numbers, as they are written where they stand in a file."""
     table = asked.opened()
     if table is None or name not in table.header:
-        return asked.frame[name].astype(str)
+        column = asked.frame[name]
+        # pandas 2 makes the text "nan" of a missing cell.
+        return column.astype(str).where(column.notna(), None)
     return table.cells.texts([name])[name].str.strip()
 
 

@@ -197,7 +197,9 @@ def read_open(name: str, table: str, folder: Path | str | None = None) -> pd.Dat
         )
     labels = LABELS.get((name, table), ())
     frame = read_typed_table(open_file(name, table, folder), labels=labels).frame
-    frame = in_seconds(frame.replace("", np.nan)).rename(columns=dict(described[table].renamed))
+    # Not `replace`: pandas 2 then warns of columns in which no cell is filled.
+    empty = frame.map(lambda cell: np.nan if isinstance(cell, str) and not cell else cell)
+    frame = in_seconds(empty).rename(columns=dict(described[table].renamed))
     addition = ADDITIONS.get((name, table))
     return frame if addition is None else addition(frame)
 

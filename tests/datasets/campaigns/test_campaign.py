@@ -117,10 +117,8 @@ def test_specification_of_another_name(campaign: Path) -> None:
         read_campaign(campaign)
 
 
-def test_a_large_campaign_reads_in_about_a_second(tmp_path: Path, small_frames: Frames, small_cnn: CnnSpec) -> None:
-    """130,000 rows of kernels; the bound leaves room for a busy machine (0.3 s on an idle one)."""
-    import time
-
+def test_a_large_campaign_is_read_whole(tmp_path: Path, small_frames: Frames, small_cnn: CnnSpec) -> None:
+    """130,000 rows of kernels; `benchmarks/sprint_speed.py` times them."""
     import numpy as np
 
     from mlperf.datasets import write_table
@@ -131,6 +129,4 @@ def test_a_large_campaign_reads_in_about_a_second(tmp_path: Path, small_frames: 
     frame["sequence"] = np.arange(len(frame))
     write_table(frame, tmp_path / "kernels.csv.gz", "kernels")
     write_cnn(small_cnn, tmp_path / "cnns" / "tiny.toml")
-    start = time.process_time()
     assert len(read_campaign(tmp_path).table("kernels")) == len(frame)
-    assert time.process_time() - start < 3.0

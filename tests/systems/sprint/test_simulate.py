@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
@@ -193,21 +192,3 @@ def test_wrong_requests_are_refused(light: Machine) -> None:
         simulate_iterations(*one, 0, SimulationPlan(speed=np.ones(3)))
     with pytest.raises(UsageError, match="n_updates = 10"):
         simulate_iterations(*one, 0, SimulationPlan(n_updates=10))
-
-
-@pytest.mark.slow
-def test_ten_thousand_iterations_of_128_gpus_take_two_seconds(calibrated: Machine) -> None:
-    """Measured at 0.9 s of one core; compilation excluded."""
-    pytest.importorskip("numba", reason="numba is not installed")
-    times, run = calibrated("kfc", 16, 8, 0.2)
-    simulate_iterations(times, run, 0, SHORT)
-    plan = SimulationPlan(n_updates=23_500)
-    seconds = []
-    for _ in range(2):
-        begin = time.process_time()
-        simulated = simulate_iterations(times, run, 0, plan)
-        seconds.append(time.process_time() - begin)
-        if seconds[-1] < 2.0:
-            break
-    assert simulated.n_gpu_iterations >= 10_000 * 128
-    assert min(seconds) < 2.0
