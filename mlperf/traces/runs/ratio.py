@@ -102,8 +102,8 @@ def independent_ratio(a: FloatArray, b: FloatArray, *, statistic: str = "mean", 
     """The ratio B / A of two series that were measured apart.
 
     Both are cut into batches of equal length, at most forty of the shorter one. Batches that resemble the ones before, as steps of
-    one run may, widen the interval: see `resemblance`. Few independent values cannot be told from such: of ten, the interval is
-    XX wider than Student's.
+    one run may, widen the interval: see `resemblance`. Few independent values cannot be told from such: in the median of drawn
+    pairs the interval of five is twice as wide as Student's, of ten an eighth wider, of twenty a hundredth.
 
     Parameters
     ----------
