@@ -27,7 +27,17 @@ if TYPE_CHECKING:
     from mlperf.datasets import Campaign
 
 WITHOUT_WORK = (
-    *("activation", "flatten", "dropout", "softmax", "tokens", "unflatten", "select_token", "concat", "part", "shuffle", "add"),
+    "activation",
+    "flatten",
+    "dropout",
+    "softmax",
+    "tokens",
+    "unflatten",
+    "select_token",
+    "concat",
+    "part",
+    "shuffle",
+    "add",
 )
 """Kinds of layers that hardly take time beside the others."""
 
