@@ -11,6 +11,7 @@ from typing import Any
 from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, TOKENS_LAST, Imported
 from mlperf.specs.importers.reshapes import groups_swapped, reshaped
 from mlperf.specs.importers.torch_modules import adaptive_size, layer_norm, resize
+from mlperf.specs.network.layer import FUNCTIONS
 from mlperf.specs.network.shape import pair
 
 
@@ -301,20 +302,7 @@ def _adaptive_pool(imported: Imported, node: Any, *, mode: str) -> bool:
     return True
 
 
-_ACTIVATIONS = (
-    "relu",
-    "relu6",
-    "leaky_relu",
-    "elu",
-    "gelu",
-    "silu",
-    "hardswish",
-    "hardsigmoid",
-    "sigmoid",
-    "tanh",
-    "softplus",
-    "mish",
-)
+_ACTIVATIONS = tuple(name for name in FUNCTIONS if name != "identity")
 
 CALLS: Mapping[str, Rule] = {
     **dict.fromkeys(("add", "iadd"), partial(_joined, kind="add", with_learnt="position_embedding")),

@@ -21,9 +21,9 @@ from mlperf.specs.kernels.forward import layer_work, softmax_work
 from mlperf.specs.kernels.kernels import KernelCall, checked_subbatch, scaled
 from mlperf.specs.kernels.work import Work, memory_work
 from mlperf.specs.network.cnn import CnnSpec
-from mlperf.specs.network.layer import LAYER_KINDS, Layer
+from mlperf.specs.network.layer import LAYER_KINDS, RESHAPES, Layer
 
-VIEWS = ("flatten", "tokens", "unflatten", "softmax")
+VIEWS = (*RESHAPES, "softmax")
 """Kinds that hand on the same memory; softmax runs with the loss."""
 
 RUNS_BACKWARD = tuple(kind for kind in LAYER_KINDS if kind not in (*VIEWS, "add", "concat"))

@@ -11,7 +11,7 @@ from mlperf.specs.kernels.fusion import fusion
 from mlperf.specs.kernels.kernels import kernel_calls
 from mlperf.specs.kernels.work import FLOAT_BYTES
 from mlperf.specs.network.cnn import CnnSpec
-from mlperf.specs.network.layer import CELLS
+from mlperf.specs.network.layer import CELLS, RESHAPES
 
 _INDEX_BYTES = 4
 
@@ -77,10 +77,6 @@ def max_subbatch_size(cnn: CnnSpec, device_memory_bytes: float, data_type: str =
     """The largest sub-batch whose `training_memory` fits; 0 where not even one sample does."""
     one, two = (training_memory(cnn, size, data_type).total_bytes for size in (1, 2))
     return max(0, int((device_memory_bytes - (2 * one - two)) // (two - one)))
-
-
-RESHAPES = ("flatten", "tokens", "unflatten")
-"""Kinds whose output is their input under another shape."""
 
 
 def _kept_sizes(cnn: CnnSpec) -> list[int]:

@@ -72,6 +72,8 @@ EXPLICIT_KINDS = LAYER_KINDS[: LAYER_KINDS.index("transposed_conv")]
 """Kinds whose kernels the measuring engine runs one by one; the others run as layers of a library."""
 NORMS = ("batch_norm", "layer_norm", "group_norm")
 """Kinds that normalise; their ``bias`` stands for scale and shift."""
+RESHAPES = ("flatten", "tokens", "unflatten")
+"""Kinds whose output is their input under another shape."""
 WEIGHTED = (
     *("conv", "transposed_conv", "fc", *NORMS),
     *("layer_scale", "layer_shift", "prelu", "class_token", "position_embedding", "embedding", "attention", "recurrent"),
