@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.models.uncertainty.domain import DomainCheck
 from mlperf.planning.component_times import ASSUMED, GRADIENT, PredictedTimes
 from mlperf.planning.inputs import ConfigurationInputs
@@ -19,6 +19,7 @@ from mlperf.training.model import Model
 COLUMNS = ("configuration", "component", "kernel", "layer", "column", "value", "lower", "upper", "share", "why")
 MOST_NAMED = 3
 BYTE_UNITS = ("kB", "MB", "GB", "TB")
+ASSUMED_WHY = "not measured: assumed from the machine's specification"
 UNUSUAL = "a combination of sizes unlike those measured"
 
 
@@ -47,10 +48,15 @@ def outside_table(
     """
     shares = _shares(breakdown_s)
     if predicted.other_machine:
-        parts = [_elsewhere(predicted, len(inputs.configs))]
+        parts = [elsewhere(predicted.other_machine, len(inputs.configs))]
     else:
         parts = [_components(model, inputs, predicted, shares)]
-        parts += [of(model, inputs, predicted, shares[GRADIENT]) for of in (_calls, _steps)]
+        parts.append(gradient_outside(model, inputs, predicted.in_domain[GRADIENT], predicted.method, shares[GRADIENT]))
+    return heaviest_first(parts)
+
+
+def heaviest_first(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The rows of several tables, of each configuration those of the largest share first."""
     table = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
     return table.sort_values(["configuration", "share"], ascending=[True, False], kind="stable", ignore_index=True)
 
@@ -65,10 +71,10 @@ def _shares(breakdown_s: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     return found
 
 
-def _elsewhere(predicted: PredictedTimes, n_configs: int) -> pd.DataFrame:
+def elsewhere(other_machine: Sequence[str], n_configs: int) -> pd.DataFrame:
     """Nothing was measured near another machine, whatever the sizes."""
-    why = "; ".join(predicted.other_machine)
-    return pd.DataFrame([(row, "all", "", "", *_no_size(), 1.0, why) for row in range(n_configs)], columns=list(COLUMNS))
+    why = "; ".join(other_machine)
+    return pd.DataFrame([(row, "all", "", "", *no_size(), 1.0, why) for row in range(n_configs)], columns=list(COLUMNS))
 
 
 def _components(
@@ -78,51 +84,57 @@ def _components(
     for name, inside in predicted.in_domain.items():
         if name == GRADIENT:
             continue
-        checks = _checks(model, inputs, name)
+        checks = checks_of(model, inputs, name)
         for row in map(int, np.flatnonzero(~inside)):
             share = float(shares[name][row]) if name in shares else 0.0
             if predicted.source[name] == ASSUMED:
-                why, size = "not measured: assumed from the machine's specification", _no_size()
+                why, size = ASSUMED_WHY, no_size()
             else:
-                why, size = _first_reason(checks, row)
+                why, size = first_reason(checks, row)
             rows.append((row, name, "", "", *size, share, f"{name}: {why}"))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _checks(model: Model, inputs: ConfigurationInputs, name: str) -> tuple[DomainCheck, ...]:
+def checks_of(model: Model, inputs: ConfigurationInputs, name: str) -> tuple[DomainCheck, ...]:
     """What the fits say that a component's flag comes from; in runs an all-reduce has two."""
     if model.runs is not None and name in model.runs.fits.costs:
         return tuple(part.domain_check(inputs.columns) for part in model.runs.fits.costs[name])
     return (model.components[name].selected.domain_check(inputs.columns),) if name in model.components else ()
 
 
-def _first_reason(checks: Sequence[DomainCheck], row: int) -> tuple[str, tuple[str, float, float, float]]:
+def first_reason(checks: Sequence[DomainCheck], row: int) -> tuple[str, tuple[str, float, float, float]]:
     """The reason of the first fit that does not know a row."""
-    return next((_reason(check, row) for check in checks if not check.in_domain[row]), (UNUSUAL, _no_size()))
+    return next((_reason(check, row) for check in checks if not check.in_domain[row]), (UNUSUAL, no_size()))
 
 
-def _steps(model: Model, inputs: ConfigurationInputs, predicted: PredictedTimes, share: FloatArray) -> pd.DataFrame:
+def gradient_outside(model: Model, inputs: ConfigurationInputs, inside: BoolArray, method: str, share: FloatArray) -> pd.DataFrame:
+    """Why configurations lie outside in the gradient: of ``inside`` (n_configs,), the ``share`` it has of the time (n_configs,)."""
+    if inside.all():
+        return pd.DataFrame(columns=list(COLUMNS))
+    if isinstance(model.gradient, WorkModel):
+        return _steps(model, inputs, inside, share, model.gradient)
+    return _calls(inputs, inside, share, model.gradient, method)
+
+
+def _steps(model: Model, inputs: ConfigurationInputs, inside: BoolArray, share: FloatArray, gradient: WorkModel) -> pd.DataFrame:
     """Whole steps outside, where no kernel was measured: kinds of layers that no run had, and the work."""
-    gradient, rows = model.gradient, []
-    if isinstance(gradient, WorkModel):
-        check = gradient.fitted.domain_check(inputs.steps.calls)
-        for row in map(int, np.flatnonzero(~predicted.in_domain[GRADIENT])):
-            cnn, step = inputs.cnns[int(inputs.configs["cnn"].iloc[row])], int(inputs.steps.number[row])
-            unseen = [] if model.runs is None else model.runs.unseen_layers(cnn)
-            why, size = _first_reason([check], step)
-            if unseen:
-                why, size = f"no run had layers of the kind {', '.join(unseen)}", _no_size()
-            rows.append((row, GRADIENT, "", "", *size, float(share[row]), f"{GRADIENT}: {why}"))
+    rows = []
+    check = gradient.fitted.domain_check(inputs.steps.calls)
+    for row in map(int, np.flatnonzero(~inside)):
+        cnn, step = inputs.cnns[int(inputs.configs["cnn"].iloc[row])], int(inputs.steps.number[row])
+        unseen = [] if model.runs is None else model.runs.unseen_layers(cnn)
+        why, size = first_reason([check], step)
+        if unseen:
+            why, size = f"no run had layers of the kind {', '.join(unseen)}", no_size()
+        rows.append((row, GRADIENT, "", "", *size, float(share[row]), f"{GRADIENT}: {why}"))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _calls(model: Model, inputs: ConfigurationInputs, predicted: PredictedTimes, share: FloatArray) -> pd.DataFrame:
+def _calls(inputs: ConfigurationInputs, inside: BoolArray, share: FloatArray, gradient: GradientModel, method: str) -> pd.DataFrame:
     """Calls outside, those with the same size to blame together."""
-    steps, gradient = inputs.steps, model.gradient
-    if not isinstance(gradient, GradientModel) or predicted.in_domain[GRADIENT].all():
-        return pd.DataFrame(columns=list(COLUMNS))
+    steps = inputs.steps
     calls = steps.calls
-    times = gradient.call_times(calls, predicted.method)
+    times = gradient.call_times(calls, method)
     outside = calls.assign(of_step=times / step_times(calls, times)[calls["run"].to_numpy(int)])[~gradient.calls_in_domain(calls)]
     found = [_with_reasons(gradient, str(kernel), rows) for kernel, rows in outside.groupby("kernel", sort=False)]
     if not found:
@@ -133,8 +145,7 @@ def _calls(model: Model, inputs: ConfigurationInputs, predicted: PredictedTimes,
     first = by_call.drop_duplicates(keys).set_index(keys)
     first["of_step"], first["kernel"] = together["of_step"].sum(), together["kernel"].unique().map(_listed)
     first["why"] = first["kernel"] + " (" + first["layer"] + "): " + first["why"]
-    asked = pd.DataFrame({"configuration": range(len(steps.number)), "run": steps.number})
-    asked = asked[~predicted.in_domain[GRADIENT]]
+    asked = pd.DataFrame({"configuration": range(len(steps.number)), "run": steps.number})[~inside]
     table = asked.merge(first.reset_index(), on="run").assign(component=GRADIENT)
     return table.assign(share=table["of_step"] * share[table["configuration"]])[list(COLUMNS)]
 
@@ -164,7 +175,7 @@ def _reason(check: DomainCheck, row: int) -> tuple[str, tuple[str, float, float,
         return told, (column, value, float(lower), float(upper))
     if check.reason[row] == "level":
         return f"{column} has a label never measured", (column, np.nan, np.nan, np.nan)
-    return UNUSUAL, _no_size()
+    return UNUSUAL, no_size()
 
 
 def _size(column: str, value: float) -> str:
@@ -175,5 +186,6 @@ def _size(column: str, value: float) -> str:
     return f"{value / 1e3**power:.3g} {BYTE_UNITS[power - 1]}"
 
 
-def _no_size() -> tuple[str, float, float, float]:
+def no_size() -> tuple[str, float, float, float]:
+    """Column, value and range of a reason that no single size is to blame for."""
     return "", np.nan, np.nan, np.nan

@@ -10,6 +10,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from mlperf.cli.framework.once import check_given_once
 from mlperf.core.suggest import did_you_mean
 
 
@@ -76,7 +77,10 @@ class LazyGroup(click.Group):
         word = click.utils.make_str(args[0])
         if word not in self.table and not word.startswith("-"):
             ctx.fail(f"no command {word!r}. {did_you_mean(word, self.table)}")
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            check_given_once(command, ctx, rest)
+        return name, command, rest
 
 
 class _DefaultContext(click.Context):
@@ -129,10 +133,13 @@ class DefaultGroup(LazyGroup):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command, list[str]]:
         """Find the command of the first word, or the default command for the whole line."""
         if args[0] not in self.table:
+            check_given_once(self.default, ctx, args)
             return ctx.info_name, self.default, args
         command, rest = self.get_command(ctx, args[0]), args[1:]
         takes_arguments = any(isinstance(parameter, click.Argument) for parameter in command.params)
-        return args[0], command, rest[1:] if rest[:1] == ["--"] and not takes_arguments else rest
+        rest = rest[1:] if rest[:1] == ["--"] and not takes_arguments else rest
+        check_given_once(command, ctx, rest)
+        return args[0], command, rest
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Names of commands, and what the default command's line may begin with."""

@@ -24,8 +24,9 @@ from mlperf.planning.inputs import (
     of_job,
 )
 from mlperf.planning.limits import check_limits
-from mlperf.planning.options import N_DRAWS, check_factors, check_level, check_method
+from mlperf.planning.options import MOST_DETAILED, N_DRAWS, check_factors, check_level, check_method
 from mlperf.planning.systems.configurations import Settings, check_settings, network_settings, of_networks, run_of, with_settings
+from mlperf.planning.systems.outside import system_outside
 from mlperf.planning.systems.prediction import SystemPrediction
 from mlperf.planning.systems.times import NOT_MEASURED, SystemTimes, draw_system_times, system_times
 from mlperf.specs.job import JobSpec
@@ -141,6 +142,10 @@ def predict_system_configurations(
         [part for name, part in means.in_domain.items() if means.source[name] != NOT_MEASURED]
     )
     names = [setting.name for setting in system.settings]
+    breakdown_s = {
+        activity: {name: on_rows(part, len(configs)) for name, part in parts.items()}
+        for activity, parts in solution.breakdown_s.items()
+    }
     return SystemPrediction(
         system=system.name,
         title=system.title,
@@ -148,10 +153,7 @@ def predict_system_configurations(
         machine=machine.name,
         configs=configs[["n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size", *names]].reset_index(drop=True),
         outputs={name: on_rows(solution.outputs[name], len(configs)) for name in system.outputs},
-        breakdown_s={
-            activity: {name: on_rows(part, len(configs)) for name, part in parts.items()}
-            for activity, parts in solution.breakdown_s.items()
-        },
+        breakdown_s=breakdown_s,
         confidence_interval=intervals["mean"],
         prediction_interval=intervals["run"],
         in_domain={**dict.fromkeys(system.outputs, inside), **means.in_domain},
@@ -160,6 +162,9 @@ def predict_system_configurations(
         measured_on=model.measured_on,
         other_machine=means.other_machine,
         epochs=options.epochs,
+        outside=(
+            system_outside(model, inputs, system, means, breakdown_s, options.method) if len(configs) <= MOST_DETAILED else None
+        ),
     )
 
 

@@ -45,7 +45,8 @@ class SystemPrediction(Shown):
     in_domain : mapping of str to array of bool
         By output and by component.
     source : mapping of str to str
-        By component: ``model``, ``model of another machine``, ``assumed``, ``not measured, counted as 0``.
+        By component: ``model``, ``model of another machine``, ``assumed``, ``not measured, counted as 0``, ``not needed`` (the
+        exchange of a single worker).
     flags : mapping of str to array of bool
         Of the system's equations.
     measured_on : MeasuredOn or None
@@ -58,6 +59,8 @@ class SystemPrediction(Shown):
         Factors of components after measurements on the machine asked about (see `mlperf.planning.calibration.observed_systems`).
     observed_notes : tuple of str
         Measurements that scatter more than the model said, and those too few to tell.
+    outside : DataFrame or None
+        Of at most 32 configurations, what lies outside the domain and why (see `mlperf.planning.systems.outside.system_outside`).
     """
 
     system: str
@@ -78,6 +81,7 @@ class SystemPrediction(Shown):
     epochs: float = 1.0
     observed: pd.DataFrame | None = None
     observed_notes: tuple[str, ...] = ()
+    outside: pd.DataFrame | None = None
 
     @property
     def run(self) -> RunGrid:

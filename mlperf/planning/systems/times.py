@@ -18,6 +18,7 @@ from mlperf.planning.component_times import (
     BYTES_PER_PARAM,
     FITTED_HERE,
     GRADIENT,
+    NONE_NEEDED,
     OTHER_MACHINE,
     ComponentMean,
     Draws,
@@ -46,6 +47,7 @@ NO_TIME = {
         "the equations work out from the machine's network",
         "Change latency_s or bandwidth_bytes_per_s in a machine file of your own (--machine FILE).",
     ),
+    NONE_NEEDED: ("a single worker does not need", "Ask for several workers, or leave it out."),
     NOT_MEASURED: ("nobody measured: it counts as 0, and so it does a hundred times", "Leave it out."),
 }
 """Why a component has no time to multiply, and what to do, by its source."""
@@ -92,7 +94,8 @@ class SystemTimes:
     in_domain : mapping of str to array of bool, shape (n_configs,)
         By component.
     source : mapping of str to str
-        By component: ``model``, ``model of another machine``, ``assumed``, ``not measured, counted as 0``.
+        By component: ``model``, ``model of another machine``, ``assumed``, ``not measured, counted as 0``, ``not needed`` (the
+        exchange of a single worker).
     forward_share : array, shape (n_configs,)
         Of a step, what its forward pass takes.
     other_machine : tuple of str
@@ -178,8 +181,8 @@ def system_times(
                 got = f"the model of a campaign does not give {name!r}, which the system {system.name!r} needs"
                 raise UsageError(got, hint=hint)
             # A single worker exchanges nothing.
-            in_domain[name] = (inputs.configs[["n_nodes", "n_gpus_per_node"]] == 1).all(axis=1).to_numpy(bool)
-            source[name] = ASSUMED if name in FROM_NETWORK else NOT_MEASURED
+            in_domain[name] = alone = (inputs.configs[["n_nodes", "n_gpus_per_node"]] == 1).all(axis=1).to_numpy(bool)
+            source[name] = (NONE_NEEDED if alone.all() else ASSUMED) if name in FROM_NETWORK else NOT_MEASURED
             continue
         for part in parts:
             if part not in known:
@@ -290,7 +293,8 @@ def _times_of_threads(model: Model, inputs: ConfigurationInputs, system: System,
     source = {name: predicted.source[given.get(name, name)] for name in names if given.get(name, name) in predicted.source}
     if ALLREDUCE not in names:
         # The equations work the exchange out of the machine's network.
-        source[ALLREDUCE], in_domain[ALLREDUCE] = ASSUMED, (inputs.configs["n_nodes"] == 1).to_numpy(bool)
+        in_domain[ALLREDUCE] = alone = (inputs.configs["n_nodes"] == 1).to_numpy(bool)
+        source[ALLREDUCE] = NONE_NEEDED if alone.all() else ASSUMED
     return SystemTimes(seconds, in_domain, source, np.full(len(inputs.configs), np.nan), predicted.other_machine)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,13 +99,27 @@ def outside_parts(result: Prediction, index: int, assumed: Sequence[str] = ()) -
     """
     if result.other_machine:
         return ()
-    table = result.outside
-    rows = [] if table is None else table[table["configuration"] == index].to_dict("records")
-    found = [(str(row["component"]), str(row["why"]), float(row["share"])) for row in rows]
-    found = found or [(name, name.replace("_", " "), share) for name, share in shares_outside(result, index)]
+    found = reasons_of(result.outside, index) or [
+        (name, name.replace("_", " "), share) for name, share in shares_outside(result, index)
+    ]
+    return worth_telling(found, assumed, thread_of)
+
+
+def reasons_of(outside: pd.DataFrame | None, index: int) -> list[tuple[str, str, float]]:
+    """Component, reason and share of one configuration's rows; of reasons that are alike the first."""
+    if outside is None:
+        return []
+    rows = outside[outside["configuration"] == index].drop_duplicates("why").to_dict("records")
+    return [(str(row["component"]), str(row["why"]), float(row["share"])) for row in rows]
+
+
+def worth_telling(
+    found: Sequence[tuple[str, str, float]], assumed: Sequence[str], thread: Callable[[str], str]
+) -> tuple[Outside, ...]:
+    """Reasons in the words of an answer: ``assumed`` components and small shares only where nothing else is one."""
     heavy = [each for each in found if each[0] not in assumed] or [(name, name, share) for name, _, share in found]
     told = [each for each in heavy if each[2] >= LEAST_SHARE] or heavy
-    return tuple(Outside(why, share=share, of=thread_of(name)) for name, why, share in told)
+    return tuple(Outside(why, share=share, of=thread(name)) for name, why, share in told)
 
 
 def thread_of(component: str) -> str:

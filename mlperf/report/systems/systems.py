@@ -12,10 +12,10 @@ from mlperf.core.errors import UsageError
 from mlperf.core.extras import require
 from mlperf.report.figures.figures import PALETTE, in_short, single_axes
 from mlperf.report.figures.plots import component_bars
-from mlperf.report.pages.answers import asked_text, objective_text, sizes_text, total_text
+from mlperf.report.pages.answers import asked_text, objective_text, reasons_of, sizes_text, total_text, worth_telling
 from mlperf.report.pages.predictions import NEGLIGIBLE, observed_section
 from mlperf.report.pages.searches import stability_lines, windows_text_of
-from mlperf.report.text.answer import Answer, TimesFrom, short_epoch_lines, time_range_text, unmeasured_lines
+from mlperf.report.text.answer import Answer, Outside, TimesFrom, short_epoch_lines, time_range_text, unmeasured_lines
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, number_text, percent_text, seconds_alike
 from mlperf.report.text.views import Section
 from mlperf.report.text.words import words_section
@@ -119,7 +119,23 @@ def prediction_answer(result: SystemPrediction) -> Answer:
     times = TimesFrom.of(result.measured_on, result.machine, result.other_machine, (*result.assumed, *left_out))
     inside = bool(result.in_domain["epoch_s"][best])
     total += "" if result.observed is None else ", calibrated on measured steps"
-    return Answer(asked, f"{lead}{epoch}{total}, mean mini-batch {size}; {held}", times, inside=inside)
+    found = f"{lead}{epoch}{total}, mean mini-batch {size}; {held}"
+    return Answer(asked, found, times, inside=inside, outside=outside_reasons(result, best))
+
+
+def outside_reasons(result: SystemPrediction, index: int) -> tuple[Outside, ...]:
+    """What of a configuration lies outside of what was measured, and its share of its period; another machine is told apart."""
+    if result.other_machine:
+        return ()
+    parts = result.breakdown(index).sort_values("share", ascending=False, kind="stable").to_dict("records")
+    period = {str(part["component"]): str(part["activity"]) for part in reversed(parts)}
+    flagged = {str(part["component"]): float(part["share"]) for part in reversed(parts) if not part["in_domain"]}
+    named = [(name, name.replace("_", " "), share) for name, share in flagged.items() if name not in result.left_out]
+
+    def time_of(component: str) -> str:
+        return f"the {period.get(component, 'period').replace('gpu', 'GPU')}'s time"
+
+    return worth_telling(reasons_of(result.outside, index) or named, result.assumed, time_of)
 
 
 def prediction_figure(result: SystemPrediction) -> Figure:

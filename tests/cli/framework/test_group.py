@@ -116,3 +116,12 @@ def test_completion_offers_words_commands_and_options(typed: list[str], begun: s
     found = {item.value for item in complete.get_completions(["collect", *typed], begun)}
     assert offered <= found
     assert all(value.startswith(begun) for value in found)
+
+
+@pytest.mark.parametrize(
+    "line", ["collect sgemm -o x --out y", "collect asgd --out x --out y", "predict m.json --nodes 8 --nodes 4"]
+)
+def test_every_command_refuses_an_option_that_would_be_ignored(line: str) -> None:
+    done = CliRunner().invoke(cli, line.split(), prog_name="mlperf")
+    assert done.exit_code == 2
+    assert "2 times, expected it once" in done.output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -147,3 +148,11 @@ def test_flags_of_sprint_are_refused(model_path: str, words: tuple[str, ...], to
 def test_sprint_has_no_settings(model_path: str) -> None:
     with pytest.raises(UsageError, match="sprint has no settings"):
         invoke("predict", model_path, *RUN[:-2], "--set", "pace=1")
+
+
+def test_the_first_line_says_why_it_lies_outside_of_what_was_measured(model_path: str) -> None:
+    words = ("predict", model_path, *RUN[:-2], "--system", "data-parallel", "--nodes", "2", "--cnn", "resnet18")
+    few, many = (invoke(*words, *set_).splitlines()[0] for set_ in ((), ("--set", f"n_buckets={','.join(map(str, range(1, 34)))}")))
+    assert re.search(r"outside the measured domain: .* measured .* to .* \([0-9.]+ % of the step's time\)", few)
+    # Of many configurations no table of reasons is made: the components alone are named.
+    assert re.search(r"outside the measured domain: backward \([0-9.]+ % of the step's time\), forward \(", many)
