@@ -28,7 +28,7 @@ from mlperf.planning.options import MOST_DETAILED, N_DRAWS, check_factors, check
 from mlperf.planning.systems.configurations import Settings, check_settings, network_settings, of_networks, run_of, with_settings
 from mlperf.planning.systems.outside import system_outside
 from mlperf.planning.systems.prediction import SystemPrediction
-from mlperf.planning.systems.times import NOT_MEASURED, SystemTimes, draw_system_times, system_times
+from mlperf.planning.systems.times import NOT_MEASURED, SystemTimes, draw_system_times, system_times, told_source
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
@@ -157,7 +157,7 @@ def predict_system_configurations(
         confidence_interval=intervals["mean"],
         prediction_interval=intervals["run"],
         in_domain={**dict.fromkeys(system.outputs, inside), **means.in_domain},
-        source=means.source,
+        source=told_source(inputs, means.source),
         flags={name: on_rows(flag, len(configs)).astype(bool) for name, flag in solution.flags.items()},
         measured_on=model.measured_on,
         other_machine=means.other_machine,

@@ -47,7 +47,6 @@ NO_TIME = {
         "the equations work out from the machine's network",
         "Change latency_s or bandwidth_bytes_per_s in a machine file of your own (--machine FILE).",
     ),
-    NONE_NEEDED: ("a single worker does not need", "Ask for several workers, or leave it out."),
     NOT_MEASURED: ("nobody measured: it counts as 0, and so it does a hundred times", "Leave it out."),
 }
 """Why a component has no time to multiply, and what to do, by its source."""
@@ -94,8 +93,7 @@ class SystemTimes:
     in_domain : mapping of str to array of bool, shape (n_configs,)
         By component.
     source : mapping of str to str
-        By component: ``model``, ``model of another machine``, ``assumed``, ``not measured, counted as 0``, ``not needed`` (the
-        exchange of a single worker).
+        By component: ``model``, ``model of another machine``, ``assumed``, ``not measured, counted as 0``.
     forward_share : array, shape (n_configs,)
         Of a step, what its forward pass takes.
     other_machine : tuple of str
@@ -181,8 +179,8 @@ def system_times(
                 got = f"the model of a campaign does not give {name!r}, which the system {system.name!r} needs"
                 raise UsageError(got, hint=hint)
             # A single worker exchanges nothing.
-            in_domain[name] = alone = (inputs.configs[["n_nodes", "n_gpus_per_node"]] == 1).all(axis=1).to_numpy(bool)
-            source[name] = (NONE_NEEDED if alone.all() else ASSUMED) if name in FROM_NETWORK else NOT_MEASURED
+            in_domain[name] = alone_in(inputs)
+            source[name] = ASSUMED if name in FROM_NETWORK else NOT_MEASURED
             continue
         for part in parts:
             if part not in known:
@@ -292,10 +290,20 @@ def _times_of_threads(model: Model, inputs: ConfigurationInputs, system: System,
     in_domain = {name: predicted.in_domain[given.get(name, name)] for name in names if given.get(name, name) in predicted.in_domain}
     source = {name: predicted.source[given.get(name, name)] for name in names if given.get(name, name) in predicted.source}
     if ALLREDUCE not in names:
-        # The equations work the exchange out of the machine's network.
-        in_domain[ALLREDUCE] = alone = (inputs.configs["n_nodes"] == 1).to_numpy(bool)
-        source[ALLREDUCE] = NONE_NEEDED if alone.all() else ASSUMED
+        # The equations work the exchange with the servers out of the machine's network; one node has it, too.
+        source[ALLREDUCE], in_domain[ALLREDUCE] = ASSUMED, np.zeros(len(inputs.configs), bool)
     return SystemTimes(seconds, in_domain, source, np.full(len(inputs.configs), np.nan), predicted.other_machine)
+
+
+def alone_in(inputs: ConfigurationInputs) -> BoolArray:
+    """Configurations of a single worker, shape (n_configs,): it exchanges nothing."""
+    return (inputs.configs[["n_nodes", "n_gpus_per_node"]] == 1).all(axis=1).to_numpy(bool)
+
+
+def told_source(inputs: ConfigurationInputs, source: Mapping[str, str]) -> dict[str, str]:
+    """Where components come from, as users are told: nobody assumes an exchange that no configuration has."""
+    alone = bool(alone_in(inputs).all())
+    return {name: NONE_NEEDED if alone and where == ASSUMED and name in FROM_NETWORK else where for name, where in source.items()}
 
 
 def _by_name(times: ComponentTimes, system: System) -> dict[str, FloatArray]:

@@ -125,3 +125,13 @@ def test_steps_that_the_model_predicts_leave_a_what_if_as_it_is(small_model: Any
     found = observed(small_model, "data-parallel", rows, **sizes, factors={"backward": 0.5})
     assert alone.epoch_s[0] < 0.95 * before.epoch_s[0]
     assert found.epoch_s[0] == pytest.approx(alone.epoch_s[0], rel=1e-6)
+
+
+def test_steps_of_one_gpu_calibrate_many_which_have_an_exchange(small_model: Any) -> None:
+    one, many = (
+        mlperf.predict_system(small_model, "data-parallel", "alexnet", "cpu-cluster", JOB, n_nodes=n, **OPTIONS) for n in (1, 2)
+    )
+    rows = pd.DataFrame({"step_s": [1.2 * float(one.outputs["step_s"][0])] * 20, "n_nodes": 1, "n_gpus_per_node": 1})
+    found = observed(small_model, "data-parallel", rows)
+    assert found.source["exchange"] == many.source["exchange"] == "assumed"
+    assert 1.1 < found.breakdown_s["step"]["backward"][0] / many.breakdown_s["step"]["backward"][0] < 1.3

@@ -69,3 +69,9 @@ def test_a_component_weighs_by_the_period_in_which_it_weighs_most() -> None:
     assert share_of_periods(periods, ["push"]).tolist() == [1.0, 1.0]
     assert share_of_periods(periods, ["compute", "push"]).tolist() == [1.0, 1.0]
     assert share_of_periods(periods, ["compute"]).tolist() == [0.75, 0.0]
+
+
+def test_one_node_exchanges_with_servers_that_stand_apart(ask: Any) -> None:
+    found = ask("sprint-server", "alexnet", n_nodes=1)
+    assert found.breakdown_s["update"]["allreduce"][0] > 0.0
+    assert (found.source["allreduce"], found.in_domain["allreduce"].tolist()) == ("assumed", [False])
