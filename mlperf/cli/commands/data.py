@@ -13,6 +13,7 @@ from mlperf.cli.framework.options import output_options
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import FOLDER, NEW_FILE, Words
 from mlperf.core.errors import DataError, UsageError
+from mlperf.specs.templates import SPECIFICATIONS
 
 TABLES = ("sgemm", "kernels", "steps", "updates", "components", "runs", "details", "learning")
 OTHER_TABLES = ("histograms", "epochs", "times", "rounds", "cachegrind")
@@ -91,14 +92,18 @@ def check(path: str, target: str | None, na: str, duplicates: str, show: Show) -
 Examples:
   mlperf data template steps
   mlperf data template updates -o updates.csv
+  mlperf data template machine -o cluster.toml
 """
 )
-@click.argument("table", type=Words(TABLES))
+@click.argument("table", type=Words((*TABLES, *SPECIFICATIONS)))
 @click.option("-o", "--output", type=NEW_FILE, help="File to write instead of stdout.")
 @force_option
 @output_options
 def template(table: str, output: Path | None, force: bool, show: Show) -> None:
-    """Print a header and example rows of TABLE to start from; stderr says which columns a file may leave out."""
+    """Print a header and example rows of TABLE to start from, or a TOML file with every key.
+
+    stderr says which columns a file may leave out.
+    """
     from mlperf.core.files import write_text_whole
     from mlperf.datasets import table_template
 

@@ -28,7 +28,7 @@ Examples:
     "constants_path",
     type=OLD_FILE,
     required=True,
-    help="Constants of a machine: a TOML file, or a model of mlperf train.",
+    help="Constants of a machine: a TOML file (mlperf data template constants), or a model of mlperf train.",
 )
 @click.option("--machines", type=click.IntRange(min=1, max=100_000), required=True, help="Machines there are, servers included.")
 @click.option("--minibatch-size", type=click.IntRange(min=1), required=True, help="Samples per update of one replica.")

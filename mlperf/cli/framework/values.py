@@ -14,6 +14,7 @@ from mlperf.cli.framework.outputs import OutputFile, OutputFolder
 from mlperf.core.durations import duration_s
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
+from mlperf.specs.templates import SPECIFICATIONS
 
 NEW_FILE = OutputFile()
 OLD_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -117,7 +118,9 @@ class NameOrFile(click.ParamType):  # type: ignore[type-arg]
 
     def unknown(self, text: str) -> str:
         """What to say of a name that nothing has."""
-        return f"no {self.kind} is called {text!r} and no such file exists. {did_you_mean(text, self.names())}"
+        own = self.kind.lower()
+        start = f" A file to start from: mlperf data template {own}." if own in SPECIFICATIONS else ""
+        return f"no {self.kind} is called {text!r} and no such file exists. {did_you_mean(text, self.names())}{start}"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Shipped names that begin like this, then files."""

@@ -67,6 +67,11 @@ def test_template_is_a_valid_table(name: str, tmp_path: Path) -> None:
     assert {*made.required, *made.optional} == set(TABLES[name].names)
 
 
+def test_template_of_a_specification_tells_its_keys() -> None:
+    made = table_template("machine")
+    assert made.required == tuple(made.to_frame()["key"]) == ("name", "max_nodes", "n_gpus_per_node")
+
+
 def test_dictionary_describes_every_column() -> None:
     found = describe_columns().to_frame()
     assert list(zip(found["table"], found["column"], strict=True)) == [
