@@ -54,7 +54,7 @@ def test_whole_runs_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 @pytest.mark.slow
 def test_calibrations_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
-    plain, observed, parallel, one, grouped, applied = follow("calibrate.md", capsys).values()
+    plain, observed, parallel, one, written, grouped, applied = follow("calibrate.md", capsys).values()
     assert "calibrated on measured steps" in observed.splitlines()[0]
     assert "calibrated on measured steps" not in plain
     assert "calibrated on measured steps" in parallel.splitlines()[0]
@@ -62,6 +62,7 @@ def test_calibrations_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     before, after = re.findall(r"by ([\d.]+) %", grouped.splitlines()[0])
     assert float(after) < 0.5 * float(before)
     assert "not measured, and have no say: 1" in one
+    assert written == one
     assert "9 rows: step_s calibrated written to calibrated.csv, all 9" in applied
 
 

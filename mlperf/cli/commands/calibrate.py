@@ -28,7 +28,12 @@ Examples:
 @click.option("--measured-column", metavar="COLUMN", help="The measurements.  [default: the one column of numbers]")
 @click.option("--apply", "applied", metavar="FILE", type=OLD_FILE, help="A stored calibration, for the predictions in NEW.")
 @click.option("--level", type=NumberRange(0.0, 1.0, min_open=True, max_open=True), help="Level of intervals.  [default: 0.95]")
-@click.option("-o", "--output", type=NEW_FILE, help="Write the calibration as JSON; with --apply the calibrated rows as CSV.")
+@click.option(
+    "-o",
+    "--output",
+    type=NEW_FILE,
+    help="Write the calibration as JSON, or into a .csv all predictions calibrated; with --apply these.",
+)
 @output_options
 def calibrate(
     tables: tuple[Path, ...], applied: Path | None, level: float | None, output: Path | None, show: Show, **options: Any
@@ -39,10 +44,13 @@ def calibrate(
         return
     if len(tables) != 2:
         raise UsageError(f"got {len(tables)} tables, expected two", hint="mlperf calibrate predicted.csv measured.csv")
-    from mlperf.planning.calibration.foreign import LEVEL, calibrate_tables
+    from mlperf.planning.calibration.foreign import LEVEL, apply_calibration, calibrate_tables
 
     result = calibrate_tables(*tables, level=LEVEL if level is None else level, **options)
-    if output is not None:
+    if output is not None and output.suffix.lower() == ".csv":
+        apply_calibration(result, tables[0], level=level, output=output)
+        show.note(f"calibrated predictions written to {output}")
+    elif output is not None:
         from mlperf import save_model
 
         save_model(result, output)

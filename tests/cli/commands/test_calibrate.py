@@ -47,6 +47,8 @@ def test_a_predictor_is_calibrated_stored_and_applied(folder: Path) -> None:
     assert "calibrated_step_s" in told["columns"]
     assert "18 rows: step_s calibrated" in invoke("calibrate", *applied, "-o", str(folder / "new.csv")).stdout
     assert pd.read_csv(folder / "new.csv")["in_domain"].all()
+    invoke("calibrate", *tables, "--by", "net", "-o", str(folder / "at-once.csv"))
+    assert (folder / "at-once.csv").read_bytes() == (folder / "new.csv").read_bytes()
 
 
 @pytest.mark.parametrize(
