@@ -190,7 +190,8 @@ def system_times(
             [optimizer_ratio(part, inputs.optimizer, name) * mean.seconds for part, mean in zip(parts, means, strict=True)], axis=0
         )
         in_domain[name] = np.logical_and.reduce([mean.inside for mean in means])
-        source[name] = ASSUMED if updates_on_device(model, name) else FITTED_HERE
+        other_optimizer = inputs.optimizer != MOMENTUM_SGD and any(part in SHARE_OPERATIONS for part in parts)
+        source[name] = ASSUMED if updates_on_device(model, name) or other_optimizer else FITTED_HERE
     spread = step_spread(model)
     seconds |= {f"{name}_std": spread * seconds[name] for name in ("compute", "forward", "backward") if name in seconds}
     differences = () if model.measured_on is None else model.measured_on.differs_from(inputs.machine.processor)

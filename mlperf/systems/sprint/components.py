@@ -82,5 +82,5 @@ IMAGE_OPERATIONS = tuple(component.name for component in COMPONENTS if component
 VECTOR_OPERATIONS = tuple(component.name for component in COMPONENTS if component.paper == ("n_params",))
 SHARE_OPERATIONS = tuple(component.name for component in COMPONENTS if component.paper == ("params_share",))
 """Lines 15, 16 and 18 of Algorithm 2: each node does them on its share of the parameters."""
-OF_PASSES = (*SHARE_OPERATIONS, "optimizer")
+OF_PASSES = (*SHARE_OPERATIONS, "optimizer", "apply")
 """Where these are assumed, it is from measured passes over vectors (of another optimizer, or on a device), not from a network."""

@@ -102,7 +102,9 @@ def test_a_device_updates_in_its_own_memory(small_model: Any, inputs: Any, optim
     np.testing.assert_allclose(found.seconds["optimizer"], passes / 2 * scaling, rtol=1e-12)
     np.testing.assert_allclose(found.seconds["apply"], host.seconds["apply"], rtol=1e-12)
     assert not np.allclose(host.seconds["optimizer"], found.seconds["optimizer"])
-    assert (found.source["optimizer"], host.source["optimizer"]) == ("assumed", "model")
+    # What was measured is the paper's optimizer: another one's passes over the same vectors are worked out of it.
+    on_host = "model" if optimizer == "momentum_sgd" else "assumed"
+    assert (found.source["optimizer"], host.source["optimizer"], host.source["apply"]) == ("assumed", on_host, on_host)
     drawn = draw_system_times(device, asked, Parts("optimizer", "apply"), found, Draws("mean", 50, 1, np.random.default_rng(1)))
     np.testing.assert_allclose(np.median(drawn["optimizer"], axis=0), found.seconds["optimizer"], rtol=0.2)
 
