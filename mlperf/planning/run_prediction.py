@@ -49,7 +49,8 @@ class Prediction(Shown):
     in_domain : mapping of str to array of bool
         By output name and by component.
     source : mapping of str to str
-        By component: ``model`` (fitted to measurements), ``model of another machine``, ``assumed`` or ``not needed``.
+        By component: ``model`` (fitted to measurements), ``model of another machine``, ``assumed``, ``not needed``, or
+        ``calibrated`` (assumed, then measured on the machine asked about: `mlperf.planning.calibration.sources`).
     machine : str
         Name of the machine asked about.
     measured_on : MeasuredOn or None

@@ -23,6 +23,7 @@ from mlperf.planning.calibration.narrowing import (
     told_factors,
 )
 from mlperf.planning.calibration.observed_rows import SIZES, MeasuredRatios, ObservedRows, measured_ratios, read_observed
+from mlperf.planning.calibration.sources import calibrated_reasons, calibrated_sources
 from mlperf.planning.component_times import ASSUMED, PredictedTimes, draw_times, predict_times
 from mlperf.planning.inputs import ConfigurationInputs, configuration_inputs, machine_of, networks, of_job
 from mlperf.planning.limits import check_limits
@@ -96,8 +97,11 @@ def predict_observed(
         for kind, known in (("mean", prediction.confidence_interval), ("run", prediction.prediction_interval))
     }
     told = told_factors(found, prediction.prediction_interval[OUTPUTS[0]].level)
+    source = calibrated_sources(prediction.source, told)
     return replace(
         prediction,
+        source=source,
+        outside=calibrated_reasons(prediction.outside, source),
         confidence_interval=intervals["mean"],
         prediction_interval=intervals["run"],
         observed=told,

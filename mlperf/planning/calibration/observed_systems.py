@@ -22,6 +22,7 @@ from mlperf.planning.calibration.narrowing import (
     told_factors,
 )
 from mlperf.planning.calibration.observed_rows import SIZES, ObservedRows, measured_ratios, read_observed
+from mlperf.planning.calibration.sources import NETWORK, calibrated_reasons, calibrated_sources
 from mlperf.planning.component_times import ASSUMED, Draws
 from mlperf.planning.inputs import ConfigurationInputs, configuration_inputs, machine_of, networks, of_job
 from mlperf.planning.limits import check_limits
@@ -36,8 +37,6 @@ from mlperf.systems.registry import system_of
 from mlperf.systems.sprint.components import OF_PASSES
 from mlperf.training.model import Model
 
-NETWORK = "network"
-"""What is worked out of a machine's latency and bandwidth has one factor."""
 STEP = 0.01
 """Change of a component's logarithm for the shares of an output."""
 N_STEPS, MOST_STEPS, NEAR = 4, 24, 0.02
@@ -264,10 +263,13 @@ def _narrowed_prediction(
         kind: {name: narrowed(known[name], prediction.outputs[name], shares[name], found, kind, wholes) for name in known}
         for kind, known in (("mean", prediction.confidence_interval), ("run", prediction.prediction_interval))
     }
-    level = prediction.prediction_interval[EPOCH].level
+    told = told_factors(found, prediction.prediction_interval[EPOCH].level)
+    source = calibrated_sources(prediction.source, told)
     return replace(
         prediction,
+        source=source,
+        outside=calibrated_reasons(prediction.outside, source),
         confidence_interval=intervals["mean"],
         prediction_interval=intervals["run"],
-        observed=told_factors(found, level),
+        observed=told,
     )

@@ -46,7 +46,7 @@ class SystemPrediction(Shown):
         By output and by component.
     source : mapping of str to str
         By component: ``model``, ``model of another machine``, ``assumed``, ``not measured, counted as 0``, ``not needed`` (the
-        exchange of a single worker).
+        exchange of a single worker), ``calibrated`` (assumed, then measured on the machine asked about).
     flags : mapping of str to array of bool
         Of the system's equations.
     measured_on : MeasuredOn or None

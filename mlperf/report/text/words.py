@@ -17,7 +17,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "update iteration": "one round of a node's update thread, T_Update: add up gradients, exchange them with the other nodes, "
         "update the weights",
         "component": "one part of an iteration of either thread, with a time of its own that is measured and modelled",
-        "assumed": "taken from the specification of the machine, because nobody measured it",
+        "assumed": "taken from the specification of the machine, because nobody measured it; calibrated: --observed then did",
         "in domain": "nearly all of the time goes into work of sizes that were measured; elsewhere the model extrapolates",
         "interval of the mean": "where the mean over many runs lies; that of a run: where a single run lies, which is wider",
         "left out": "kept away from everything that was fitted, and predicted afterwards",

@@ -83,6 +83,7 @@ def test_a_measured_exchange_is_believed_though_the_machine_file_gave_another(
     assert shown == pytest.approx(2.0 * base, rel=0.02)
     assert found.observed is not None
     assert found.observed.set_index("component")["measured_share"].idxmax() == "allreduce"
+    assert found.source["allreduce"] == "calibrated"
     assert found.observed_notes == ()
 
 
