@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from mlperf.report.text.tables import Column
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console
+    from rich.text import Text
 
 SENTENCE_WIDTH = 64
 """Of a column of sentences where there is room."""
@@ -131,11 +132,12 @@ def longest(texts: Iterable[str]) -> int:
     return max((cell_len(text) for text in texts), default=0)
 
 
-def renderables(layout: Layout, width: int) -> Iterator[RenderableType]:
+def renderables(layout: Layout, console: Console) -> Iterator[Text]:
     """The table, or its rows as blocks, and what is not shown."""
     from rich.text import Text
 
-    yield block_text(layout.columns, width) if layout.widths is None else table(layout.columns, layout.widths, layout.gap)
+    width = console.width
+    yield block_text(layout.columns, width) if layout.widths is None else table(layout, layout.widths, console)
     if layout.hidden:
         yield Text(wrapped(f"not shown: {', '.join(layout.hidden)}; -v or --json shows all", width))
 
@@ -155,22 +157,43 @@ def line_parts(line: str, width: int) -> list[str]:
     )
 
 
-def table(columns: Sequence[Column], widths: Sequence[int], gap: int) -> RenderableType:
-    """Columns of given widths beside each other; cells are no markup."""
-    from rich import box
-    from rich.table import Table
+def table(layout: Layout, widths: Sequence[int], console: Console) -> Text:
+    """Columns of given widths beside each other, the headings above a line; cells are no markup."""
     from rich.text import Text
 
-    # The box itself puts one space between two columns.
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, gap - 2))
-    for column, width in zip(columns, widths, strict=True):
-        made.add_column(Text(column.heading), justify="right" if column.is_number else "left", width=width)
-    for row in zip(*(column.cells for column in columns), strict=True):
-        made.add_row(*map(Text, row))
-    return made
+    # What is laid out already is put together here: rich's own table takes ten times as long.
+    between, shown = " " * layout.gap, tuple(zip(layout.columns, widths, strict=True))
+    headings = [cell_parts(column.heading, column, width, console) for column, width in shown]
+    above = max(map(len, headings), default=0)
+    raised = [[" " * width] * (above - len(parts)) + parts for parts, (_, width) in zip(headings, shown, strict=True)]
+    made = Text("\n".join(map(between.join, zip(*raised, strict=True))), style="bold", no_wrap=True, overflow="ignore")
+    rule = "─" * (sum(widths) + layout.gap * (len(widths) - 1))
+    cells = [[cell_parts(cell, column, width, console) for cell in column.cells] for column, width in shown]
+    lines = [rule, *(between.join(line) for row in zip(*cells, strict=True) for line in side_by_side(row, widths))]
+    return Text("\n", no_wrap=True, overflow="ignore").join([made, Text("\n".join(lines))])
 
 
-def block_text(columns: Sequence[Column], width: int) -> RenderableType:
+def side_by_side(row: Sequence[list[str]], widths: Sequence[int]) -> Iterator[tuple[str, ...]]:
+    """Lines of the cells of a row; a cell with fewer lines than others is blank below."""
+    height = max(map(len, row))
+    blanks = [parts + [" " * width] * (height - len(parts)) for parts, width in zip(row, widths, strict=True)]
+    return zip(*blanks, strict=True)
+
+
+def cell_parts(cell: str, column: Column, width: int, console: Console) -> list[str]:
+    """Lines of a cell, each as wide as the column: numbers to the right."""
+    from rich.text import Text
+
+    cell = cell.rstrip() if column.is_number else cell
+    taken = longest([cell])
+    if taken > width or not cell.isprintable():
+        lines = Text(cell).wrap(console, width, justify="right" if column.is_number else "left", overflow="ellipsis")
+        return [line.plain for line in lines]
+    spare = " " * (width - taken)
+    return [spare + cell if column.is_number else cell + spare]
+
+
+def block_text(columns: Sequence[Column], width: int) -> Text:
     """One block a row, in it one line a column: heading and cell; a cell that is too long goes on below, broken between words."""
     from rich.text import Text
 

@@ -180,6 +180,6 @@ def section_text(section: Section, console: Console, time_unit: str = AUTO, *, e
             console.print(wrapped(printable_lines(section.text), console.width), **AS_IT_IS)
         elif section.frame is not None:
             leaving = () if everything else places_of(section.secondary, list(map(str, section.frame.columns)))
-            for part in renderables(lay_out(frame_columns(section.frame, time_unit), leaving, console.width), console.width):
+            for part in renderables(lay_out(frame_columns(section.frame, time_unit), leaving, console.width), console):
                 console.print(part, **AS_IT_IS)
     return "\n".join(line.rstrip() for line in captured.get().splitlines()).strip("\n")

@@ -62,6 +62,24 @@ def test_secondary_columns_leave_in_their_order_and_are_named() -> None:
     assert narrower.splitlines()[0].split() == ["cnn", "bbbbbbbbbb"]
 
 
+def test_headings_stand_on_the_line_numbers_to_the_right_and_sentences_go_on_below() -> None:
+    words = ["one sentence of more words than fit", "数 一"]
+    table = pd.DataFrame({"what": words, "the time of one step_s": [0.25, 0.5], "a": ["x", "y"]})
+    assert shown(table, 40, everything=True).splitlines() == [
+        "                            the time",
+        "                              of one",
+        "what                       step (ms)   a",
+        "────────────────────────────────────────",
+        "one sentence of more           250.0   x",
+        "words than fit",
+        "数 一                          500.0   y",
+    ]
+    console = Console(width=40, force_terminal=True, color_system="standard")
+    headings, rest = section_text(Section("", table), console).split("─", 1)
+    assert headings.startswith("\x1b[1m")
+    assert "\x1b" not in rest
+
+
 def test_rows_become_blocks_where_nothing_may_leave() -> None:
     frame = pd.DataFrame({"part": ["add", "convolution"], "time_s": [0.25, 0.5], "n_rows": [1_281_167, 2]})
     assert shown(frame, 18, everything=True).splitlines() == [
