@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -33,27 +34,21 @@ def gradient_rounds(campaign: Campaign, cnn: CnnSpec, subbatch_size: int, backen
             place=f"{campaign.path}, steps", hint="mlperf collect steps measures them.",
         )  # fmt: skip
     input_size = cnn.input_maps * cnn.input_size[0] * cnn.input_size[1]
-    updates = table(campaign.updates, "updates", campaign)
-    images = {
-        name: image_rounds(updates[updates["operation"] == name], name, subbatch_size, input_size) for name in IMAGE_OPERATIONS
-    }
+    images = {name: image_rounds(campaign, name, subbatch_size, input_size) for name in IMAGE_OPERATIONS}
     return {"compute_gradient": chosen["step_s"].tolist(), **images}
 
 
 def memory_rounds(campaign: Campaign, n_params: int, n_nodes: int) -> dict[str, Rounds]:
     """Rounds of every vector operation on this many parameters, or on a node's share of them."""
-    updates = table(campaign.updates, "updates", campaign)
     sizes = dict.fromkeys(VECTOR_OPERATIONS, n_params) | dict.fromkeys(SHARE_OPERATIONS, max(1, n_params // n_nodes))
-    found = {}
-    for name, size in sizes.items():
-        rows = updates[updates["operation"] == name]
-        found[name] = between(grid_of(rows, ["n_params"]), (size,), f"{name}, n_params").tolist()
-    return found
+    return {
+        name: between(grid_of(campaign, name, ("n_params",)), (size,), f"{name}, n_params").tolist() for name, size in sizes.items()
+    }
 
 
-def image_rounds(rows: pd.DataFrame, name: str, subbatch_size: int, input_size: int) -> Rounds:
+def image_rounds(campaign: Campaign, name: str, subbatch_size: int, input_size: int) -> Rounds:
     """Rounds of one operation on images, between the measured sizes."""
-    grid = grid_of(rows, ["subbatch_size", "input_size"])
+    grid = grid_of(campaign, name, ("subbatch_size", "input_size"))
     return [float(each) for each in between(grid, (subbatch_size, input_size), f"{name}, subbatch_size and input_size")]
 
 
@@ -66,8 +61,14 @@ def table(frame: pd.DataFrame | None, name: str, campaign: Campaign) -> pd.DataF
     return frame
 
 
-def grid_of(rows: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
-    """Times by size (rows) and round (columns), by the clock that steps go by; rounds that lack a size are left out."""
+@lru_cache(maxsize=len((*VECTOR_OPERATIONS, *SHARE_OPERATIONS, *IMAGE_OPERATIONS)))
+def grid_of(campaign: Campaign, operation: str, axes: tuple[str, ...]) -> pd.DataFrame:
+    """Times by size (rows) and round (columns), by the clock that steps go by; rounds that lack a size are left out.
+
+    Every network and setting reads the same: the last campaign's are kept.
+    """
+    updates = table(campaign.updates, "updates", campaign)
+    rows = updates[updates["operation"] == operation]
     return rows.pivot_table(index=list(axes), columns="round", values="cpu_s", aggfunc="median").dropna(axis="columns")
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from mlperf.cli.commands.asgd import asgd
 from mlperf.collect.trainer.network import EXCHANGES
+from mlperf.collect.trainer.rounds import grid_of
 from mlperf.core.errors import UsageError
 from mlperf.datasets import Campaign, read_campaign
 from mlperf.studies.judgement import JudgementPlan, plan_judgement
@@ -54,6 +55,12 @@ def test_the_page_names_the_networks_and_the_settings(campaign: Campaign) -> Non
 def test_no_earlier_campaign_used_a_network_that_may_be_drawn() -> None:
     earlier = ("asgd-emulated", "asgd-memory", "asgd-networks", "asgd-slow-network")
     assert sorted({name for campaign in earlier for name in read_campaign(campaign).cnns}) == sorted(SEEN)
+
+
+def test_a_campaigns_rounds_are_put_in_order_once(campaign: Campaign) -> None:
+    first = grid_of(campaign, "add_momentum", ("n_params",))
+    assert grid_of(campaign, "add_momentum", ("n_params",)) is first
+    assert not grid_of(campaign, "update_weights", ("n_params",)).equals(first)
 
 
 def test_the_hash_decides_everything(plan: JudgementPlan, campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
