@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from mlperf.core.arrays import BoolArray
 from mlperf.core.errors import UsageError
@@ -24,7 +25,7 @@ MEMORY_OPERATIONS = (*VECTOR_OPERATIONS, *SHARE_OPERATIONS, *IMAGE_OPERATIONS)
 
 def is_among(column: str, names: tuple[str, ...], cells: Cells) -> BoolArray:
     """Rows whose ``column`` holds one of ``names``."""
-    return np.asarray(np.isin(np.asarray(cells[column], dtype=object).astype(str), names), dtype=bool)
+    return pd.Series(cells[column]).astype(str).isin(names).to_numpy(dtype=bool)
 
 
 def does_no_work(cells: Cells) -> BoolArray:

@@ -82,8 +82,8 @@ def parse_at_once(grid: Grid, columns: Sequence[Column]) -> ParsedTable | None:
 def whole_column(cells: pd.Series[Any], column: Column, empty: BoolArray | None) -> Any:
     """One column typed; None where a cell is not of its kind."""
     if not column.is_numeric:
-        blank = cells.str.strip() == ""
-        return cells if empty is not None or not blank.any() else None
+        # Columns of words repeat few of them.
+        return cells if empty is not None or all(word.strip() for word in cells.unique()) else None
     if empty is not None:
         filled = pd.to_numeric(cells[~empty], errors="coerce")
         if not empty.all() and (filled.dtype.kind not in "iuf" or filled.isna().any()):
