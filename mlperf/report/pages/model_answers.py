@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from mlperf.report.text.answer import Answer, TimesFrom, count_text, listed, share_text, time_range_text
 from mlperf.report.text.numbers import number_text, percent_text
-from mlperf.training.run_report import run_report
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +28,9 @@ PREDICTOR, EXPLAINED = "learnt", "linear"
 
 def model_answer(result: Model) -> Answer:
     """Error of steps of networks left out, and of whole runs where there are any."""
+    # The other answers of this file are of commands that fit nothing, and need not wait for what fits.
+    from mlperf.training.run_report import run_report
+
     campaigns = listed(result.provenance.get("data_sha256", {}))
     processor = "" if result.measured_on is None else result.measured_on.processor
     asked = f"model of {count_text(len(result.cnns), 'network')}, {result.gradient.backend}"
