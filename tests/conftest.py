@@ -263,12 +263,13 @@ def open_sweep(shared_data: Path) -> Any:
 
 @pytest.fixture(scope="session")
 def short_demo() -> Callable[[Path], Any]:
-    """``short_demo(campaign)``: the demo with few folds of networks."""
+    """``short_demo(campaign)``: the demo with few folds of networks and a small search."""
     from mlperf.studies import demo
 
     def run(campaign: Path) -> Any:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(demo, "N_FOLDS", 2)
+            patch.setattr(demo, "SUBBATCH_SIZES", range(3, 6))
             return demo.run_demo(campaign)
 
     return run

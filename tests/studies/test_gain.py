@@ -44,7 +44,7 @@ def few(few_networks: Campaign) -> Campaign:
 
 @pytest.fixture(scope="module")
 def trained(few: Campaign) -> Model:
-    return train(few, characteristics=("swc-s", "dwc-b"), n_folds=2)
+    return train(few, characteristics=("swc-s", "dwc-b"), n_folds=2, scored=False)
 
 
 @pytest.fixture(scope="module")

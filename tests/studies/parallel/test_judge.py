@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from mlperf.collect.servers.rows import setting_of
+from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
 from mlperf.datasets.dictionary.server_schema import PS_RUNS
 from mlperf.planning.partition.given_plans import predict_plans
@@ -22,22 +23,28 @@ from mlperf.studies.parallel.judge import (
     predicted,
     repeat_noise,
 )
-from mlperf.studies.parallel.protocol import Protocol, read_protocol
+from mlperf.studies.parallel.protocol import read_protocol
 from mlperf.studies.trainer.gates import gates_table
 from mlperf.training.systems.constants_model import ConstantsModel
 
 pytestmark = pytest.mark.slow
 
 PROTOCOL = read_protocol(Path(__file__).parents[2] / "acceptance" / "parallel_servers.toml")
+CNNS = tuple(PROTOCOL.servers(Path()).cnns.values())
 MODE = "emulated compute+network x100"
 
 
-def made_runs(protocol: Protocol, fit: ConstantsModel, factor: dict[int, float]) -> pd.DataFrame:
+@pytest.fixture(scope="module")
+def periods(fit: ConstantsModel) -> FloatArray:
+    """What the model says of every configuration, seconds."""
+    settings = pd.DataFrame([configuration.to_dict() for configuration in PROTOCOL.configurations])
+    return predict_plans(fit, settings, CNNS).period_s
+
+
+def made_runs(periods: FloatArray, factor: dict[int, float]) -> pd.DataFrame:
     """Runs that take what the model says, times a factor for some configurations; two repeats 1 % apart."""
-    cnns, rows = tuple(protocol.servers(Path()).cnns.values()), []
-    settings = pd.DataFrame([configuration.to_dict() for configuration in protocol.configurations])
-    periods = predict_plans(fit, settings, cnns).period_s
-    for place, configuration in enumerate(protocol.configurations):
+    rows = []
+    for place, configuration in enumerate(PROTOCOL.configurations):
         period_s = 100 * periods[place] * factor.get(place, 1.0)
         for repeat in (1, 2):
             value = period_s * (1.0 + 0.005 * (2 * repeat - 3))
@@ -47,21 +54,23 @@ def made_runs(protocol: Protocol, fit: ConstantsModel, factor: dict[int, float])
     return pd.DataFrame(rows)
 
 
-def judged(fit: ConstantsModel, factor: dict[int, float]) -> pd.DataFrame:
-    runs = made_runs(PROTOCOL, fit, factor)
-    rows = predicted(measured_rows(runs), fit, tuple(PROTOCOL.servers(Path()).cnns.values()), PROTOCOL)
+def judged(fit: ConstantsModel, periods: FloatArray, factor: dict[int, float]) -> pd.DataFrame:
+    runs = made_runs(periods, factor)
+    rows = predicted(measured_rows(runs), fit, CNNS, PROTOCOL)
     return gates_table(gates(rows, repeat_noise(runs), PROTOCOL)).set_index("gate")
 
 
-def test_a_model_that_is_right_meets_every_gate_and_the_baselines_do_not_come_near(fit: ConstantsModel) -> None:
-    found = judged(fit, {})
+def test_a_model_that_is_right_meets_every_gate_and_the_baselines_do_not_come_near(
+    fit: ConstantsModel, periods: FloatArray
+) -> None:
+    found = judged(fit, periods, {})
     assert found["met"].all()
     assert found.loc["largest error of a configuration", "value"] < 1e-3
     assert found.loc["mean error over that of perfect scaling", "value"] < 0.02
 
 
-def test_a_planted_error_misses_the_gate_it_belongs_to(fit: ConstantsModel) -> None:
-    found = judged(fit, {2: 1.4})
+def test_a_planted_error_misses_the_gate_it_belongs_to(fit: ConstantsModel, periods: FloatArray) -> None:
+    found = judged(fit, periods, {2: 1.4})
     assert not found.loc["largest error of a configuration", "met"]
     assert found.loc["largest error of a configuration", "value"] == pytest.approx(1 - 1 / 1.4, rel=1e-3)
     assert found.loc["digits-conv: rank correlation beyond noise", "met"]
@@ -74,14 +83,14 @@ def test_pairs_closer_than_the_noise_are_not_ranked() -> None:
     assert kendall_beyond(measured, np.ones(3), 0.0) == 1.0
 
 
-def test_the_noise_is_twice_the_mean_difference_of_repeats(fit: ConstantsModel) -> None:
-    runs = made_runs(PROTOCOL, fit, {})
+def test_the_noise_is_twice_the_mean_difference_of_repeats(periods: FloatArray) -> None:
+    runs = made_runs(periods, {})
     assert repeat_noise(runs) == pytest.approx(0.02, rel=1e-2)
     assert repeat_noise(runs[runs["repeat"] == 1]) == 0.0
 
 
-def test_missing_and_foreign_runs_are_refused(fit: ConstantsModel) -> None:
-    runs = made_runs(PROTOCOL, fit, {})
+def test_missing_and_foreign_runs_are_refused(periods: FloatArray) -> None:
+    runs = made_runs(periods, {})
     check_runs(PROTOCOL, runs, MODE, "folder")
     with pytest.raises(DataError, match="got no run of"):
         check_runs(PROTOCOL, runs.iloc[1:], MODE, "folder")
