@@ -24,8 +24,20 @@ def invoke(demo: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
     return CliRunner().invoke(cli, ["demo", "--out", str(folder)], catch_exceptions=False)
 
 
-def test_the_page_is_self_contained_and_the_figures_stand_beside_it(shown_demo: Any, tmp_path: Path) -> None:
-    written = write_demo(shown_demo, tmp_path)
+@pytest.fixture(scope="module")
+def written(shown_demo: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
+    """Files of the demo."""
+    return tuple(write_demo(shown_demo, tmp_path_factory.mktemp("demo")))
+
+
+@pytest.fixture(scope="module")
+def page(written: tuple[Path, ...]) -> str:
+    """The page among them."""
+    return (written[0].parent / "demo.html").read_text(encoding="utf-8")
+
+
+def test_the_page_is_self_contained_and_the_figures_stand_beside_it(shown_demo: Any, written: tuple[Path, ...], page: str) -> None:
+    assert sorted(path.name for path in written) == sorted(path.name for path in written[0].parent.iterdir())
     assert sorted(path.name for path in written) == [
         "breakdown.svg",
         "demo.html",
@@ -33,7 +45,6 @@ def test_the_page_is_self_contained_and_the_figures_stand_beside_it(shown_demo: 
         "residuals.svg",
         "search.svg",
     ]
-    page = (tmp_path / "demo.html").read_text(encoding="utf-8")
     assert page.count("<svg") == 4
     assert page.rstrip().endswith("</html>")
     for held in shown_demo.held_out:
@@ -60,9 +71,7 @@ def test_all_that_it_says_fits_in_fifteen_lines(shown_demo: Any) -> None:
     assert f"measurements lie inside their 95 % interval; MAPE {100 * shown_demo.comparison.mape:.2f} %." in everything
 
 
-def test_the_page_begins_with_the_answer_and_every_figure_has_a_caption(shown_demo: Any, tmp_path: Path) -> None:
-    write_demo(shown_demo, tmp_path)
-    page = (tmp_path / "demo.html").read_text(encoding="utf-8")
+def test_the_page_begins_with_the_answer_and_every_figure_has_a_caption(shown_demo: Any, page: str) -> None:
     assert escape(result_answer(shown_demo)) in page.partition("<svg")[0]
     assert page.count("<figcaption>") == page.count("<svg") == 4
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -9,13 +10,19 @@ import pytest
 
 from mlperf.cli.framework.networks import CnnName
 from mlperf.datasets import read_campaign
-from mlperf.specs import find_cnn
+from mlperf.specs import CnnSpec, find_cnn
+
+
+@pytest.fixture(scope="module")
+def cnns() -> Mapping[str, CnnSpec]:
+    """Networks of the bundled campaign."""
+    return read_campaign("cpu-epyc").cnns
 
 
 @pytest.mark.parametrize("text", ["cpu-epyc/cnn00", "cpu-epyc/cnn00.toml"])
-def test_a_network_of_a_bundled_campaign_is_found(text: str) -> None:
+def test_a_network_of_a_bundled_campaign_is_found(text: str, cnns: Mapping[str, CnnSpec]) -> None:
     file = CnnName().convert(text, None, None)
-    assert find_cnn(file) == read_campaign("cpu-epyc").cnns["cnn00"]
+    assert find_cnn(file) == cnns["cnn00"]
 
 
 def test_a_network_of_a_campaign_on_disk_comes_before_a_bundled_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
