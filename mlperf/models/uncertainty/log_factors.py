@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,12 +18,14 @@ NOISE_SHARE = 0.5
 NOISE_ROWS = 3.0
 """Measurements that this first guess counts for."""
 N_ROUNDS = 40
-"""Of finding noise and factors in turn, which converges within a few rounds."""
+"""Of finding noise and factors in turn, which converges within a few rounds, to the last bit or to and fro about it."""
 LEAST_VARIANCE = 1e-12
 BELIEF = 4.0
 """Degrees of freedom that a model's word on how unsure it is counts for: factors far beyond it are as Student's t has them."""
 SCALES = np.geomspace(1.0, 1e6, 481)
 """Times, squared, that a model may be less sure than it says."""
+DISBELIEF = (BELIEF + 2.0) * np.log(SCALES) + BELIEF / SCALES
+"""Twice what the model's word takes from the likelihood of each, in logarithms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -166,13 +169,15 @@ def update_log_factors(
     n_columns = len(kinds)
     spreads = np.square(prior_std if noise_from is None else noise_from)
     first = np.array([NOISE_SHARE**2 * float(np.mean(np.square(shares[column == kind]) @ spreads)) for kind in range(n_columns)])
-    variance, scale = first, 1.0
-    for _ in range(N_ROUNDS):
+    counts = np.bincount(column, minlength=n_columns)
+
+    def next_round(variance: FloatArray) -> tuple[FloatArray, float]:
         scale = _scale(prior_std, shares, log_ratio, variance[column])
         mean, covariance = _posterior(scale * prior_std, shares, log_ratio, variance[column])
         unexplained = np.square(log_ratio - shares @ mean) + np.einsum("rc,cd,rd->r", shares, covariance, shares)
-        counts = np.bincount(column, minlength=n_columns)
-        variance = (NOISE_ROWS * first + np.bincount(column, unexplained, minlength=n_columns)) / (NOISE_ROWS + counts)
+        return (NOISE_ROWS * first + np.bincount(column, unexplained, minlength=n_columns)) / (NOISE_ROWS + counts), scale
+
+    variance, scale = _after_rounds(next_round, first)
     mean, covariance = _posterior(scale * prior_std, shares, log_ratio, variance[column])
     if not n_columns:
         return LogFactors(names, prior_std, mean, covariance, np.sqrt(variance), kinds)
@@ -180,6 +185,17 @@ def update_log_factors(
     moves = covariance @ shares.T / np.maximum(variance[column], LEAST_VARIANCE)
     influence = np.stack([moves[:, column == kind] @ moves[:, column == kind].T for kind in range(n_columns)])
     return LogFactors(names, prior_std, mean, covariance, np.sqrt(variance), kinds, scatter, influence, scale)
+
+
+def _after_rounds(next_round: Callable[[FloatArray], tuple[FloatArray, float]], first: FloatArray) -> tuple[FloatArray, float]:
+    """Variances and scale after `N_ROUNDS`; once variances come back bit for bit, what remains is what came since then."""
+    rounds, met = [(first, 1.0)], {first.tobytes(): 0}
+    for number in range(1, N_ROUNDS + 1):
+        rounds.append(next_round(rounds[-1][0]))
+        before = met.setdefault(rounds[-1][0].tobytes(), number)
+        if before < number:
+            return rounds[number - (number - N_ROUNDS) % (number - before)]
+    return rounds[-1]
 
 
 def _scale(prior_std: FloatArray, shares: FloatArray, log_ratio: FloatArray, noise_var: FloatArray) -> float:
@@ -190,7 +206,7 @@ def _scale(prior_std: FloatArray, shares: FloatArray, log_ratio: FloatArray, noi
     squares = np.square(directions.T @ (scaled.T @ (weight * log_ratio)))[is_told] / told[is_told]
     spread = 1.0 + np.multiply.outer(SCALES, told[is_told])
     misfit = (np.log(spread) + squares / spread).sum(axis=1)
-    likeliest = np.argmin(misfit + (BELIEF + 2.0) * np.log(SCALES) + BELIEF / SCALES)
+    likeliest = np.argmin(misfit + DISBELIEF)
     return float(np.sqrt(SCALES[likeliest]))
 
 
