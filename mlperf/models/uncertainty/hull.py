@@ -71,7 +71,7 @@ class Hull:
 
     @cached_property
     def limit(self) -> float:
-        """Factor within which 98.5 % of left-out training rows lie, never below 1.
+        """Factor within which 98.5 % of left-out training rows lie, from `ROUNDING_LIMIT` to `WORST_LIMIT`.
 
         Learned on first use: leaving rows out takes longer than all else here, and models of folds are hardly ever asked.
         """
@@ -135,8 +135,15 @@ class Hull:
             known = membership(self.points, different, self.limit, self.reach)[back.reshape(-1)]
             inside[open_rows] = known > 0
             open_rows = open_rows[known == 0]
-        inside[open_rows] = gauge(self.points, rows[open_rows], self._facets) <= self.limit
+        inside[open_rows] = self._within(gauge(self.points, rows[open_rows], self._facets))
         return inside
+
+    def _within(self, factors: FloatArray) -> BoolArray:
+        """Whether factors are at most `limit`, which is not learned for those that any limit holds, or none."""
+        told_apart = (factors > ROUNDING_LIMIT) & (factors <= WORST_LIMIT)
+        if self.known_limit is None and not told_apart.any():
+            return np.asarray(factors <= ROUNDING_LIMIT)
+        return np.asarray(factors <= self.limit)
 
     def _turned(self, values: FloatArray) -> tuple[FloatArray, BoolArray]:
         """Rows in the basis, and whether they are finite and on the plane of the training rows."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.utils.validation import validate_data
 
 from mlperf import StepwiseOLS
 from mlperf.core.errors import DataError
 from mlperf.models import CensoredNormal, FormAverage, LogOLS
-from mlperf.models.formula.inputs import columns_of_fit
+from mlperf.models.formula.inputs import columns_of_fit, name_columns, plain_numbers
 
 ROWS = pd.DataFrame({"a": np.linspace(1.0, 3.0, 12), "b": np.tile([1.0, 2.0, 4.0], 4), "note": "x"})
 TIMES = 2.0 * ROWS["a"] + 3.0 * ROWS["b"]
@@ -89,3 +90,35 @@ def test_dates_are_no_numbers_since_their_unit_is_any(estimator, unit: str) -> N
     # As labels days are what they are.
     labelled = StepwiseOLS.from_formula("t ~ factor(day)", pd.DataFrame({"t": TIMES, "day": days.floor("6D")}))
     assert len(labelled.coef_) == 2
+
+
+@pytest.mark.parametrize("y", [TIMES, TIMES.to_numpy(), np.arange(12)], ids=["series", "array", "integers"])
+def test_training_rows_that_are_plain_numbers_are_those_that_scikit_learn_reads(y: pd.Series | np.ndarray) -> None:
+    rows, one, other = ROWS[["b", "a"]].assign(c=np.arange(12)), StepwiseOLS(), StepwiseOLS()
+    found = plain_numbers(rows, y, 2)
+    assert found is not None
+    name_columns(one, rows)
+    expected = validate_data(other, rows, y, reset=True, dtype=np.float64, y_numeric=True)
+    assert [each.tolist() for each in found] == [each.tolist() for each in expected]
+    assert (found[0].dtype, found[1].dtype) == (np.float64, np.float64)
+    assert (one.n_features_in_, one.feature_names_in_.tolist()) == (other.n_features_in_, other.feature_names_in_.tolist())
+
+
+@pytest.mark.parametrize(
+    ("rows", "y"),
+    [
+        (ROWS, TIMES),
+        (ROWS[["a"]].where(ROWS["a"] > 1.0), TIMES),
+        (ROWS[["a"]], TIMES.where(TIMES.min() < TIMES)),
+        (ROWS[["a"]], TIMES.astype(str)),
+        (ROWS[["a"]], TIMES.tolist()),
+        (ROWS[["a"]], TIMES[:5]),
+        (ROWS[["a"]].set_axis([0], axis=1), TIMES),
+        (ROWS[["a"]].to_numpy(), TIMES),
+        (ROWS[["a"]].astype("Float64"), TIMES),
+        (ROWS[["a"]][:1], TIMES[:1]),
+    ],
+    ids=["text", "gap", "gap in y", "text in y", "list", "lengths", "number as name", "array", "nullable", "one row"],
+)
+def test_other_training_rows_are_looked_at_more_closely(rows: pd.DataFrame, y: pd.Series) -> None:
+    assert plain_numbers(rows, y, 2) is None

@@ -230,3 +230,18 @@ def test_rows_are_left_out_for_the_limit_when_it_is_asked_for(monkeypatch: pytes
     assert asked == [30]
     assert Hull.from_dict(hull.to_dict()).limit == 1.25
     assert asked == [30]
+
+
+def test_rows_are_not_left_out_for_rows_that_any_limit_holds_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.random.default_rng(0).lognormal(0.0, 1.0, (30, 2))
+    asked = []
+    monkeypatch.setattr("mlperf.models.uncertainty.hull._limit", lambda rows: asked.append(len(rows)) or 1.25)
+    hull = Hull.fit(rows)
+    assert hull is not None
+    middle = rows.mean(axis=0)
+    assert hull.contains(np.vstack([rows, [middle + 100.0 * (rows.max(axis=0) - middle)]])).tolist() == [True] * 30 + [False]
+    assert not asked
+    near = middle + 1.1 * (rows[np.argmax(rows[:, 0])] - middle)
+    assert hull.factor(near[None])[0] > 1.0
+    assert hull.contains(near[None]).all()
+    assert asked
