@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import integrate, special
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.systems.base.times import SPREADS, WAITS_S, ComponentTimes, RunGrid
@@ -50,7 +51,7 @@ def picard_paper(threads: Any, row: int) -> tuple[float, float]:
     gpu_s, update_s = value["gpu_free_s"], value["update_free_s"]
     for _ in range(5000):
         p, q = min(update_s / gpu_s, 1.0), min(gpu_s / update_s, 1.0)
-        excess = n * (1.0 - p) - np.sum(stats.binom.cdf(np.arange(n), n, p) ** nodes)
+        excess = n * (1.0 - p) - np.sum(special.bdtr(np.arange(n), n, p) ** nodes)
         locks_gpu_s = (
             overwrite_s**2 / (2 * update_s) + (n - 1) * (q * fetch_s) ** 2 / (2 * gpu_s) + (p * sum_s) ** 2 / (2 * update_s)
         )
@@ -98,9 +99,16 @@ def test_the_jitter_forms_are_the_fixed_point_of_picard_iteration(closed: str, n
 
 def left_of_hold(hold_s: float, gap_s: float, gap_std_s: float) -> float:
     """E max(hold - max(gap, 0), 0)**2 of a normal gap, by quadrature."""
-    gap = stats.norm(gap_s, gap_std_s)
-    between = integrate.quad(lambda d: (hold_s - d) ** 2 * gap.pdf(d), 0.0, hold_s, epsabs=0.0, epsrel=1e-11, limit=200)[0]
-    return float(hold_s**2 * gap.cdf(0.0) + between)
+
+    def weighed(d: float) -> float:
+        return (hold_s - d) ** 2 * density((d - gap_s) / gap_std_s) / gap_std_s
+
+    between = integrate.quad(weighed, 0.0, hold_s, epsabs=0.0, epsrel=1e-11, limit=200)[0]
+    return float(hold_s**2 * special.ndtr(-gap_s / gap_std_s) + between)
+
+
+def density(z: float) -> float:
+    return math.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi)
 
 
 def right_hand_sides(value: dict[str, float], gpu_s: float, update_s: float, closed: str) -> tuple[float, float]:
@@ -110,14 +118,12 @@ def right_hand_sides(value: dict[str, float], gpu_s: float, update_s: float, clo
         value[name] for name in ("fetch_weights_s", "update_gradient_s", "sum_gradient_s", "update_weights_s")
     )
     z, zero = (update_s - gpu_s) / std_s, -gpu_s / std_s
-    shorter_s = gpu_s * stats.norm.cdf(z) + update_s * stats.norm.sf(z) - std_s * stats.norm.pdf(z)
-    shorter_s -= gpu_s * stats.norm.cdf(zero) - std_s * stats.norm.pdf(zero)
+    shorter_s = gpu_s * special.ndtr(z) + update_s * special.ndtr(-z) - std_s * density(z)
+    shorter_s -= gpu_s * special.ndtr(zero) - std_s * density(zero)
     p = min(shorter_s / gpu_s, 1.0)
     q = min(p * gpu_s / update_s, 1.0)
     eps = sum_s / gpu_s
-    spread = (
-        sum((stats.binom.pmf(i, j, 0.5) * 2**j * (1 + eps) ** (j - i) * eps**i) ** 2 for j in range(n) for i in range(j + 1)) / n
-    )
+    spread = sum((math.comb(j, i) * (1 + eps) ** (j - i) * eps**i) ** 2 for j in range(n) for i in range(j + 1)) / n
     barrier = sum_s * barrier_excess(n, np.array(p), np.array(nodes), np.array(spread))
     if closed == "convolution":
         barrier = barrier_wait(n, *(np.array([x]) for x in (p, nodes, spread, sum_s, deposit_s, gpu_s)))[0]
@@ -125,9 +131,9 @@ def right_hand_sides(value: dict[str, float], gpu_s: float, update_s: float, clo
     if closed == "phases":
         sums_s2 = left_of_hold(sum_s, gpu_s - update_s, std_s)
         fetches_s2 = left_of_hold(fetch_s, update_s - overwrite_s - gpu_s, std_s)
-        gathered = stats.norm.cdf((update_s - gpu_s) / max(std_s, 0.02 * gpu_s))
+        gathered = special.ndtr((update_s - gpu_s) / max(std_s, 0.02 * gpu_s))
         queue = 1 / (1 - gathered * (n - 1) * q * fetch_s / gpu_s)
-        gain = 1 + eps * stats.norm.cdf((gpu_s - update_s) / std_s)
+        gain = 1 + eps * special.ndtr((gpu_s - update_s) / std_s)
         later = np.sqrt(sum(gain ** (2 * j) for j in range(n)) / n)
         met = (min(deposit_s / gpu_s / p, 1), min(fetches_s2 / (fetch_s * gpu_s) / p, 1))
         buffer = FreshBuffer(*(np.array([x]) for x in (sum_s, deposit_s * later, met[0], fetch_s * gain**n, met[1])))
@@ -169,8 +175,8 @@ def test_a_grid_equals_its_rows_one_by_one(closed: str) -> None:
 
 @pytest.mark.parametrize("closed", FORMS)
 def test_the_waits_that_are_shown_are_those_that_were_solved_with(closed: str) -> None:
-    """Both iterations are the sum of their parts: 1,000 random systems of 1 to 8 GPUs, saturated locks included."""
-    times, run = varied_case(np.random.default_rng(7), 1000)
+    """Both iterations are the sum of their parts: 300 random systems of 1 to 8 GPUs, saturated locks included."""
+    times, run = varied_case(np.random.default_rng(7), 300)
     assert solve_iterations(times, run, closed).residual.max() <= 1e-10
 
 
@@ -191,7 +197,7 @@ def test_random_systems_have_exactly_one_solution(closed: str, jitter: bool) -> 
 
 def test_random_systems_whose_holds_vary_have_exactly_one_solution() -> None:
     """``phases``, whose uniqueness is argued only where the lock on the weights is not saturated: one in eight is."""
-    state = solve_iterations(*varied_case(np.random.default_rng(9), 250), "phases", check_unique=True)
+    state = solve_iterations(*varied_case(np.random.default_rng(9), 120), "phases", check_unique=True)
     assert state.flags["weights_lock_saturated"].mean() > 0.05
     assert not state.flags["several_roots"].any()
 
