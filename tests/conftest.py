@@ -30,6 +30,7 @@ pytest_plugins = (
     "made_recordings",
     "recorded_run",
     "simulated_campaigns",
+    "trained_runs",
     "writing_commands",
 )
 """Fixtures of several rooms, in tests/plugins."""

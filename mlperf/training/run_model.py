@@ -219,6 +219,7 @@ def fit_run_model(
     left_out : bool
         Whether runs are left out in turn and predicted; without, the model has no residuals.
     """
+    runs = _kept(run_outputs(campaigns), leave_out)
     settings, cnns = _settings(campaigns, leave_out)
     steps = measured_steps(settings)
     fits = fit_runs(settings, cnns, cache_bytes)
@@ -231,7 +232,6 @@ def fit_run_model(
         tables = {method: _kernel_steps(seconds[method], score.predictions, steps, method) for method in METHODS}
         factors = {method: _log_factor(steps, table) for method, table in tables.items()}
         predict = _in_place(tables[PREDICTOR])
-    runs = _kept(run_outputs(campaigns), leave_out)
     chain = LeftOutRuns(settings, runs if left_out else runs.iloc[:0], cnns, cache_bytes, predict)
     known = _known_steps(seconds, steps, cnns, factors)
     n_networks = int(settings["cnn"].nunique())

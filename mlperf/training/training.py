@@ -201,6 +201,8 @@ def with_runs(
         As of `train_campaign`.
     """
     cache_bytes = _cache_bytes(campaigns)
+    # Runs first: those of another network are refused before minutes went into components.
+    runs = fit_run_model(campaigns, model.gradient, model.score, cache_bytes, leave_out, left_out=left_out_runs)
     components = fit_components(run_rows(campaigns, leave_out), model.noise, cache_bytes, left_out=scored)
     ran = {name for campaign in campaigns for name in campaign.table("components")["cnn"].unique()}
     names = (name for campaign in campaigns for name in campaign.cnns if name in ran and name not in leave_out)
@@ -208,7 +210,7 @@ def with_runs(
     return replace(
         model,
         components={**model.components, **components},
-        runs=fit_run_model(campaigns, model.gradient, model.score, cache_bytes, leave_out, left_out=left_out_runs),
+        runs=runs,
         cnns=tuple(dict.fromkeys((*model.cnns, *names))),
         provenance={**model.provenance, "data_sha256": {**model.provenance["data_sha256"], **digests}},
     )

@@ -12,6 +12,7 @@ import pytest
 import mlperf
 from mlperf.core.errors import DataError, DomainError
 from mlperf.specs import CnnSpec, JobSpec, load_cnn, load_machine
+from mlperf.training.model import Model
 
 pytestmark = pytest.mark.slow
 
@@ -88,11 +89,10 @@ def test_one_node_needs_no_network(small_model: Any) -> None:
         mlperf.predict_epoch(small_model, "alexnet", lonely, JobSpec(60_000, n_nodes=2))
 
 
-def test_layers_that_no_run_had_and_sizes_of_runs_are_told() -> None:
+def test_layers_that_no_run_had_and_sizes_of_runs_are_told(runs_model: Model) -> None:
     """A model of whole steps of plain networks is asked for attention: the gradient takes most of the time."""
-    model = mlperf.train("asgd-networks")
     job = JobSpec(50_000, subbatch_size=4, n_nodes=4)
-    told = mlperf.predict_epoch(model, ["vit_b_16", "resnet18"], CLUSTER, job, n_gpus_per_node=2).outside
+    told = mlperf.predict_epoch(runs_model, ["vit_b_16", "resnet18"], CLUSTER, job, n_gpus_per_node=2).outside
     gradient = told[told["component"] == "compute_gradient"].set_index("configuration")
     assert gradient["why"].str.contains("no run had layers of the kind").tolist() == [True, True]
     assert "attention" in gradient.loc[0, "why"]

@@ -77,7 +77,7 @@ def test_a_step_that_was_run_has_the_errors_of_settings_left_out(runs_model: Mod
     assert (errors <= own).mean() >= 0.9
 
 
-def test_beyond_the_nodes_that_were_run_open_forms_and_left_out_errors_add_up(runs_campaign: Campaign) -> None:
+def test_beyond_the_nodes_that_were_run_open_forms_and_left_out_errors_add_up(runs_model: Model, runs_campaign: Campaign) -> None:
     """The runs are on one and two nodes: on four the ends of the interval lie beyond a ring and a tree, by errors of settings."""
     few = replace(
         runs_campaign, **{name: runs_campaign.table(name)[lambda rows: rows["n_nodes"] <= 2] for name in ("components", "runs")}
@@ -88,7 +88,7 @@ def test_beyond_the_nodes_that_were_run_open_forms_and_left_out_errors_add_up(ru
     mean, run = (each["update_iteration_s"] for each in (found.confidence_interval, found.prediction_interval))
     assert (run.upper / run.lower)[-1] > 1.25
     assert run.lower[-1] < mean.lower[-1] < found.update_iteration_s[-1] < mean.upper[-1] < run.upper[-1]
-    whole = predicted(mlperf.train(runs_campaign), runs_campaign, "cnn14").update_iteration_s[-1]
+    whole = predicted(runs_model, runs_campaign, "cnn14").update_iteration_s[-1]
     assert run.lower[-1] < whole < run.upper[-1]
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 import mlperf
 from mlperf.datasets import Campaign, read_campaign
 from mlperf.training.model import Model
+
+if TYPE_CHECKING:
+    from made_once import Once
 
 
 @pytest.fixture(scope="session")
@@ -15,5 +20,6 @@ def runs_campaign() -> Campaign:
 
 
 @pytest.fixture(scope="session")
-def runs_model(runs_campaign: Campaign) -> Model:
-    return mlperf.train(runs_campaign)
+def runs_model(runs_campaign: Campaign, made_once: Once) -> Model:
+    model: Model = made_once("runs-model", lambda: mlperf.train(runs_campaign))
+    return model
