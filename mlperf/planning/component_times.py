@@ -336,7 +336,7 @@ def _coefficient_ratios(
         centre[rows.index] = fit.predict(rows)
     seconds = np.array([gradient.step_times(calls, each) for each in drawn])
     mean_s = gradient.step_times(calls, centre)
-    least_s = LEAST_SHARE * gradient.step_times(calls, gradient.call_times(calls, method))
+    least_s = LEAST_SHARE * gradient.step_times(calls, steps.call_times(gradient, method))
     return np.maximum(1.0 + (seconds - mean_s) / np.maximum(mean_s, least_s), 0.0)
 
 

@@ -134,8 +134,8 @@ def _calls(inputs: ConfigurationInputs, inside: BoolArray, share: FloatArray, gr
     """Calls outside, those with the same size to blame together."""
     steps = inputs.steps
     calls = steps.calls
-    times = gradient.call_times(calls, method)
-    outside = calls.assign(of_step=times / step_times(calls, times)[calls["run"].to_numpy(int)])[~gradient.calls_in_domain(calls)]
+    times = steps.call_times(gradient, method)
+    outside = calls.assign(of_step=times / step_times(calls, times)[calls["run"].to_numpy(int)])[~steps.calls_in_domain(gradient)]
     found = [_with_reasons(gradient, str(kernel), rows) for kernel, rows in outside.groupby("kernel", sort=False)]
     if not found:
         return pd.DataFrame(columns=list(COLUMNS))

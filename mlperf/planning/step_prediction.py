@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,8 @@ from mlperf.specs.network.cnn import CnnSpec
 from mlperf.training.gradient.gradient import PREDICTOR, GradientModel, steps_in_domain
 from mlperf.training.gradient.score import GradientScore
 from mlperf.training.gradient.work_model import WorkModel
+
+Array = TypeVar("Array", FloatArray, BoolArray)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +34,24 @@ class StepCalls:
 
     calls: pd.DataFrame
     number: IntArray
+    _kept: dict[str, tuple[Any, Any]] = field(default_factory=dict, init=False, repr=False)
+
+    def call_times(self, model: GradientModel | WorkModel, method: str = PREDICTOR) -> FloatArray:
+        """Seconds of each call, shape (n_calls,); worked out once: means, draws and what lies outside all ask for them."""
+        return self._once(model, f"seconds by {method}", lambda: model.call_times(self.calls, method))
+
+    def calls_in_domain(self, model: GradientModel | WorkModel) -> BoolArray:
+        """Whether each call lies inside what was measured, shape (n_calls,); worked out once."""
+        return self._once(model, "inside", lambda: model.calls_in_domain(self.calls))
+
+    def _once(self, model: Any, name: str, work_out: Callable[[], Array]) -> Array:
+        """What ``work_out`` says of ``model``, read-only; of another model it is worked out anew."""
+        if name not in self._kept or self._kept[name][0] is not model:
+            found = work_out()
+            found.flags.writeable = False
+            self._kept[name] = (model, found)
+        kept: Array = self._kept[name][1]
+        return kept
 
     @property
     def n_steps(self) -> int:
@@ -76,8 +97,8 @@ def step_calls(model: GradientModel | WorkModel, cnns: Sequence[CnnSpec], config
 
 def predict_steps(model: GradientModel | WorkModel, steps: StepCalls, method: str = PREDICTOR) -> PredictedSteps:
     """Put together the predicted kernel times of each step (SPRINT eq. 4), and say how much of it was measured."""
-    times = model.call_times(steps.calls, method)
-    inside = steps_in_domain(steps.calls, times, model.calls_in_domain(steps.calls))
+    times = steps.call_times(model, method)
+    inside = steps_in_domain(steps.calls, times, steps.calls_in_domain(model))
     return PredictedSteps(
         model.step_times(steps.calls, times)[steps.number], inside[steps.number], model.busy_times(steps.calls, times)[steps.number]
     )
@@ -92,12 +113,12 @@ def waiting_share(model: GradientModel | WorkModel, steps: StepCalls, method: st
 
 def step_seconds(model: GradientModel | WorkModel, steps: StepCalls, method: str) -> FloatArray:
     """Mean time of each configuration's step, seconds, shape (n_configs,)."""
-    return model.step_times(steps.calls, model.call_times(steps.calls, method))[steps.number]
+    return model.step_times(steps.calls, steps.call_times(model, method))[steps.number]
 
 
 def busy_seconds(model: GradientModel | WorkModel, steps: StepCalls, method: str) -> FloatArray:
     """Mean time of each configuration's step for which its processor or device works, seconds, shape (n_configs,)."""
-    return model.busy_times(steps.calls, model.call_times(steps.calls, method))[steps.number]
+    return model.busy_times(steps.calls, steps.call_times(model, method))[steps.number]
 
 
 def step_interval(score: GradientScore, method: str, predicted_s: FloatArray, level: float = 0.95, *, part: str = "") -> Interval:

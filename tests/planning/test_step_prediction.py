@@ -12,6 +12,7 @@ import pytest
 
 from mlperf.planning.step_prediction import predict_steps, step_calls, step_interval, step_seconds, waiting_share
 from mlperf.specs import load_cnn
+from mlperf.training.gradient.gradient import GradientModel
 from mlperf.training.gradient.launches import Launches
 
 CNNS = ("alexnet", "resnet18")
@@ -36,6 +37,25 @@ def test_taken_steps_are_those_built_for_the_rows_alone(small_model: Any, networ
     alone = step_calls(small_model.gradient, networks, CONFIGS.iloc[rows])
     assert taken.number.tolist() == alone.number.tolist()
     pd.testing.assert_frame_equal(taken.calls, alone.calls, check_dtype=False)
+
+
+def test_calls_are_worked_out_once_a_model_and_method(
+    small_model: Any, networks: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, asked = small_model.gradient, []
+    of_calls = GradientModel.call_times
+    monkeypatch.setattr(
+        GradientModel, "call_times", lambda self, calls, method: asked.append((self, method)) or of_calls(self, calls, method)
+    )
+    steps, another = step_calls(model, networks, CONFIGS), replace(model)
+    found = [predict_steps(each, steps, method) for each in (model, model, another) for method in ("linear", "learnt", "linear")]
+    told = [(each is another, method) for each, method in asked]
+    assert told == [(False, "linear"), (False, "learnt"), (True, "linear"), (True, "learnt")]
+    assert found[0].step_s.tolist() == found[3].step_s.tolist() == found[6].step_s.tolist() != found[1].step_s.tolist()
+    steps.take(np.array([1])).call_times(model, "linear")
+    assert len(asked) == 5
+    with pytest.raises(ValueError, match="read-only"):
+        steps.call_times(model, "linear")[0] = 1.0
 
 
 def test_a_step_is_the_sum_of_its_calls(small_model: Any, networks: list[Any]) -> None:

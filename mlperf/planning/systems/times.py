@@ -337,7 +337,7 @@ def forward_share(model: Model, steps: StepCalls, method: str = PREDICTOR) -> Fl
     calls = steps.calls
     if not len(calls) or LAST_FORWARD not in set(calls["kernel"]):
         return np.full(len(steps.number), ONE_OF_THREE)
-    time_s = pd.Series(model.gradient.call_times(calls, method), index=calls.index)
+    time_s = pd.Series(steps.call_times(model.gradient, method), index=calls.index)
     position = calls.groupby("run", sort=False).cumcount()
     last = position.where(calls["kernel"] == LAST_FORWARD).groupby(calls["run"], sort=False).transform("max")
     forward = step_times(calls, np.asarray(time_s.where(position <= last, 0.0), np.float64))
