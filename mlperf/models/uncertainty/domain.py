@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,8 +94,8 @@ class Domain:
 
         Parameters
         ----------
-        X : DataFrame or array, shape (n_samples, n_columns)
-            Input columns; columns that are not numeric count as categorical.
+        X : DataFrame, array or mapping of arrays, shape (n_samples, n_columns)
+            Input columns; columns that are not numeric count as categorical. Of a mapping there are some, all of them numbers.
         design : array, shape (n_samples, n_terms), optional
             Columns of the model's own matrix, constant included: their ranges and leverage are checked as well (a product
             may leave its range while its factors do not). Default: a constant and the numeric columns.
@@ -129,8 +129,8 @@ class Domain:
 
         Parameters
         ----------
-        X : DataFrame or array, shape (n_rows, n_columns)
-            At least the columns of the training frame.
+        X : DataFrame, array or mapping of arrays, shape (n_rows, n_columns)
+            At least the columns of the training frame; a mapping for a domain of numbers alone.
         design : array, shape (n_rows, n_terms), optional
             The same rows of the model's matrix, where the domain was fitted with one.
 
@@ -232,6 +232,8 @@ class Domain:
 
     def _select(self, X: Any) -> tuple[FloatArray, dict[str, Any]]:
         columns = self.names[: self.n_columns]
+        if isinstance(X, Mapping):
+            return _side_by_side([X[name] for name in columns]), {}
         if not isinstance(X, pd.DataFrame):
             numbers = np.asarray(X, dtype=np.float64)
             if numbers.ndim != 2 or numbers.shape[1] != len(columns):
@@ -254,6 +256,8 @@ def _excess(values: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatAr
 
 def _split(X: Any) -> tuple[tuple[str, ...], FloatArray, dict[str, Any]]:
     """Names and values of the numeric columns, and the other columns by name."""
+    if isinstance(X, Mapping):
+        return tuple(X), _side_by_side(list(X.values())), {}
     if not isinstance(X, pd.DataFrame):
         numbers = np.asarray(X, dtype=np.float64)
         if numbers.ndim != 2:
@@ -262,6 +266,11 @@ def _split(X: Any) -> tuple[tuple[str, ...], FloatArray, dict[str, Any]]:
     numeric = [name for name, kind in zip(X.columns, X.dtypes, strict=True) if _is_numeric(kind)]
     others = [name for name in X.columns if name not in set(numeric)]
     return tuple(map(str, numeric)), X[numeric].to_numpy(dtype=np.float64), {str(name): X[name] for name in others}
+
+
+def _side_by_side(columns: Sequence[FloatArray]) -> FloatArray:
+    """Shape (n_rows, n_columns), column after column in memory, as pandas lays them."""
+    return np.array(columns, dtype=np.float64).T
 
 
 def _is_numeric(kind: Any) -> bool:

@@ -245,3 +245,17 @@ def test_rows_are_not_left_out_for_rows_that_any_limit_holds_or_none(monkeypatch
     assert hull.factor(near[None])[0] > 1.0
     assert hull.contains(near[None]).all()
     assert asked
+
+
+def test_columns_by_name_have_the_domain_of_a_frame() -> None:
+    rng = np.random.default_rng(5)
+    frame = gemm_like(rng, 200).drop(columns="device").assign(k=np.arange(200))
+    columns = {name: frame[name].to_numpy() for name in frame}
+    design = np.column_stack([np.ones(200), frame["m"] * frame["n"]])
+    one, other = Domain.fit(columns, design), Domain.fit(frame, design)
+    assert one.to_dict() == other.to_dict()
+    asked = gemm_like(rng, 50).drop(columns="device").assign(k=np.arange(50) * 7)
+    terms = np.column_stack([np.ones(50), asked["m"] * asked["n"]])
+    inside = one.contains({name: asked[name].to_numpy() for name in asked}, terms)
+    assert inside.tolist() == other.contains(asked, terms).tolist()
+    assert set(inside) == {True, False}

@@ -140,21 +140,34 @@ class FittedTerms:
             total = total + evaluate(tree, frame)
         return total
 
-    def domain_frame(self, frame: Frame, n_rows: int) -> pd.DataFrame:
+    def domain_frame(self, frame: Frame, n_rows: int) -> pd.DataFrame | dict[str, FloatArray]:
         """Columns of a frame that the domain looks at."""
         domain = self.domain()
-        read = (*domain.names[: domain.n_columns], *domain.levels)
-        return pd.DataFrame({name: np.asarray(raw_column(frame, name)) for name in read}, index=range(n_rows))
+        read = domain.names[: domain.n_columns]
+        if isinstance(frame, dict) and read and not domain.levels:
+            return {name: raw_column(frame, name) for name in read}
+        return pd.DataFrame({name: np.asarray(raw_column(frame, name)) for name in (*read, *domain.levels)}, index=range(n_rows))
 
     def domain(self) -> Domain:
         """The measured domain, learned on first use."""
         if not self._domain and self.rows is not None:
             columns, numbers, design = self.rows
-            frame = pd.DataFrame({name: np.asarray(column)[numbers] for name, column in columns.items()}, index=range(len(numbers)))
-            # Values may be missing in columns of terms that left: such a column has no range to speak of.
-            known = [name for name in frame if not frame[name].isna().any()]
-            self._domain.append(Domain.fit(frame[known], design, self.names))
+            taken = {name: np.asarray(column)[numbers] for name, column in columns.items()}
+            self._domain.append(Domain.fit(_without_gaps(taken, len(numbers)), design, self.names))
         return self._domain[0]
+
+
+def _without_gaps(columns: Mapping[str, Any], n_rows: int) -> pd.DataFrame | dict[str, FloatArray]:
+    """Columns without missing values: one of a term that left may have some, and has no range to speak of.
+
+    Numbers by name; a frame, which takes longer to make than a domain to learn, where there are others.
+    """
+    if columns and all(values.dtype.kind in "iuf" for values in columns.values()):
+        known = {name: values for name, values in columns.items() if not np.isnan(values).any()}
+        if known:
+            return known
+    frame = pd.DataFrame(columns, index=range(n_rows))
+    return frame[[name for name in frame if not frame[name].isna().any()]]
 
 
 def columns_read(terms: Terms, frame: Frame) -> dict[str, Any]:

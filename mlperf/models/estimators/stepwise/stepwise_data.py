@@ -14,7 +14,15 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, FitError
 from mlperf.models.formula.evaluate import Frame, refuse_dates
 from mlperf.models.formula.expressions import column_term
-from mlperf.models.formula.inputs import as_data_error, columns_of_fit, is_mixed, mixed_frame, refuse_twins
+from mlperf.models.formula.inputs import (
+    as_data_error,
+    columns_of_fit,
+    is_mixed,
+    mixed_frame,
+    name_columns,
+    plain_numbers,
+    refuse_twins,
+)
 
 MIN_ROWS = 2
 
@@ -51,6 +59,10 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any, wanted: Se
     finite: Any = "allow-nan" if na == "drop" else True
     chosen = _chosen(X, wanted)
     refuse_dates(y, "y")
+    plain = plain_numbers(chosen, y, MIN_ROWS)
+    if plain is not None:
+        name_columns(estimator, chosen)
+        return Training(_named(estimator, plain[0]), *plain, _weights(sample_weight, plain[0]), y_name)
     if is_mixed(chosen):
         frame = mixed_frame(estimator, chosen, reset=True)
         target = _response(y, len(frame), finite)
