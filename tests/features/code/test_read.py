@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
         yield from csv.DictReader(stream)
 
 
+@cache
 def true_counts(folder: Path) -> dict[tuple[str, str, str, str], dict[str, int]]:
     found: dict[tuple[str, str, str, str], dict[str, int]] = defaultdict(dict)
     for row in rows(folder / "counts.csv"):
@@ -27,6 +29,7 @@ def true_counts(folder: Path) -> dict[tuple[str, str, str, str], dict[str, int]]
     return found
 
 
+@cache
 def true_loops(folder: Path) -> dict[Key, tuple[int, ...]]:
     columns = ("n_insn", "n_loops", "n_innermost", "max_depth", "n_inner")
     return {
