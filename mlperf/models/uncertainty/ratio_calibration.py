@@ -23,6 +23,7 @@ from mlperf.models.uncertainty.ratio_factors import (
     fit_factors,
     group_columns,
     group_folds,
+    left_out_by_depth,
     left_out_residuals,
     mean_error,
     row_folds,
@@ -138,7 +139,7 @@ def calibrate_ratios(log_ratio: FloatArray, labels: Labels) -> RatioCalibration:
         hint = "One row cannot tell a factor from the noise of a measurement."
         raise FitError(f"got {n_rows} measured row, expected at least {LEAST_ROWS}", place="calibration", hint=hint)
     folds, groups = row_folds(n_rows), group_columns(labels)
-    by_depth = [left_out_residuals(log_ratio, groups, depth, folds) for depth in range(UNCHANGED, labels.shape[1] + 1)]
+    by_depth = left_out_by_depth(log_ratio, groups, labels.shape[1], folds)
     before = mean_error(log_ratio)
     depth = best_depth(log_ratio, groups)
     left_out = chosen_left_out(log_ratio, groups) if n_rows >= LEAST_NESTED else by_depth[depth - UNCHANGED]

@@ -54,15 +54,36 @@ def shrunken_shifts(residuals: FloatArray, group_of: IntArray, n_groups: int) ->
     ----------
     Efron and Morris (1975), Data analysis using Stein's estimator; the unequal-variance form of Swamy and Arora's moments.
     """
-    n_of = np.bincount(group_of, minlength=n_groups).astype(float)
-    mean = np.bincount(group_of, residuals, minlength=n_groups) / np.maximum(n_of, 1.0)
-    n_known = int(np.count_nonzero(n_of))
-    freedom = len(residuals) - n_known
-    if freedom < 1:
-        return Shrunk(np.zeros(n_groups), np.zeros(n_groups), 0.0, float(np.sqrt(np.mean(np.square(residuals)))))
-    within = float(np.sum(np.square(residuals - mean[group_of]))) / freedom
-    between = max(0.0, (float(np.sum(n_of * np.square(mean))) - n_known * within) / len(residuals))
+    found = shrunken_samples(residuals[None], group_of[None], n_groups)
+    return Shrunk(found.shift[0], found.weight[0], float(found.between_std[0]), float(found.within_std[0]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShrunkSamples(Shown):
+    """`Shrunk` of several samples: shifts and weights of shape (n_samples, n_groups), deviations of shape (n_samples,)."""
+
+    shift: FloatArray
+    weight: FloatArray
+    between_std: FloatArray
+    within_std: FloatArray
+
+
+def shrunken_samples(residuals: FloatArray, group_of: IntArray, n_groups: int) -> ShrunkSamples:
+    """`shrunken_shifts` of each of several samples of equally many rows: both arrays have shape (n_samples, n_rows)."""
+    n_samples, n_rows = residuals.shape
+    cells = (group_of + n_groups * np.arange(n_samples)[:, None]).ravel()
+    n_of = np.bincount(cells, minlength=n_samples * n_groups).reshape(n_samples, n_groups).astype(float)
+    sums = np.bincount(cells, residuals.ravel(), minlength=n_samples * n_groups).reshape(n_samples, n_groups)
+    mean = sums / np.maximum(n_of, 1.0)
+    n_known = np.count_nonzero(n_of, axis=1)
+    freedom = n_rows - n_known
+    told = freedom > 0
+    about = np.where(told[:, None], residuals - np.take_along_axis(mean, group_of, axis=1), residuals)
+    within = np.sum(np.square(about), axis=1) / np.where(told, freedom, n_rows)
+    exceeding = (np.sum(n_of * np.square(mean), axis=1) - n_known * within) / n_rows
+    between = np.where(told & (exceeding > 0.0), exceeding, 0.0)
     # As a fraction whose parts are 0 only together: groups without rows have weight 0.
-    total = between * n_of + within
-    weight = np.divide(between * n_of, total, out=np.zeros(n_groups), where=total > 0.0)
-    return Shrunk(weight * mean, weight, float(np.sqrt(between)), float(np.sqrt(within)))
+    signal = between[:, None] * n_of
+    total = signal + within[:, None]
+    weight = np.divide(signal, total, out=np.zeros(n_of.shape), where=total > 0.0)
+    return ShrunkSamples(np.where(told[:, None], weight * mean, 0.0), weight, np.sqrt(between), np.sqrt(within))

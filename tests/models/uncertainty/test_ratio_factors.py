@@ -18,8 +18,11 @@ from mlperf.models.uncertainty.ratio_factors import (
     chosen_left_out,
     fit_factors,
     group_columns,
+    group_folds,
+    left_out_by_depth,
     left_out_residuals,
     mean_error,
+    medians,
     row_folds,
 )
 
@@ -65,6 +68,24 @@ def test_left_out_rows_are_not_seen() -> None:
             others = np.delete(np.arange(12), at)
             alone = fit_factors(rows[others], NAMES[others], depth).log_factor(NAMES[at : at + 1])[0]
             assert found[at] == pytest.approx(rows[at] - alone, abs=1e-12)
+
+
+@pytest.mark.parametrize("n_rows", [3, 12, 70])
+def test_folds_left_out_at_once_are_those_left_out_one_by_one(n_rows: int) -> None:
+    """To the last bit, of equal and of unequal folds, and of all depths at once."""
+    rng = np.random.default_rng(n_rows)
+    rows, groups = rng.standard_normal(n_rows), group_columns(rng.integers(0, 3, (n_rows, 2)).astype(str).astype(object))
+    for folds in (row_folds(n_rows), group_folds(groups, 1), group_folds(groups, 2)):
+        found = left_out_by_depth(rows, groups, 2, folds)
+        for depth in (UNCHANGED, COMMON, 1, 2):
+            for fold in folds:
+                np.testing.assert_array_equal(found[depth + 1, fold], left_out_residuals(rows, groups, depth, [fold])[fold])
+
+
+def test_medians_are_those_of_numpy() -> None:
+    for n_values in (1, 2, 7, 8):
+        values = np.random.default_rng(n_values).standard_normal((5, n_values))
+        np.testing.assert_array_equal(medians(values), np.median(values, axis=1))
 
 
 def test_the_depth_is_the_one_that_left_out_rows_ask_for() -> None:

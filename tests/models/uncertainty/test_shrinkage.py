@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mlperf.models.uncertainty.shrinkage import shrunken_shifts
+from mlperf.models.uncertainty.shrinkage import shrunken_samples, shrunken_shifts
 
 
 def test_groups_without_noise_keep_their_means() -> None:
@@ -49,3 +49,15 @@ def test_the_variances_are_those_planted() -> None:
     found = shrunken_shifts(rows, group_of, 2000)
     assert_allclose([found.between_std, found.within_std], [0.2, 0.1], rtol=0.05)
     assert_allclose(found.weight, 0.04 / (0.04 + 0.01 / 3), rtol=0.02)
+
+
+def test_samples_at_once_are_those_one_by_one() -> None:
+    """The first has no group with two rows."""
+    rows, group_of = np.random.default_rng(2).standard_normal((3, 4)), np.array([[0, 1, 2, 3], [0, 0, 1, 4], [2, 2, 2, 2]])
+    found = shrunken_samples(rows, group_of, 5)
+    for at in range(3):
+        alone = shrunken_shifts(rows[at], group_of[at], 5)
+        np.testing.assert_array_equal(found.shift[at], alone.shift)
+        np.testing.assert_array_equal(found.weight[at], alone.weight)
+        assert (found.between_std[at], found.within_std[at]) == (alone.between_std, alone.within_std)
+    assert found.within_std[0] == pytest.approx(np.sqrt(np.mean(rows[0] ** 2)))
