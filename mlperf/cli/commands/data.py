@@ -92,7 +92,7 @@ def check(path: str, target: str | None, na: str, duplicates: str, show: Show) -
 Examples:
   mlperf data template steps
   mlperf data template updates -o updates.csv
-  mlperf data template machine -o cluster.toml
+  mlperf data template machine -o my-cluster.toml
 """
 )
 @click.argument("table", type=Words((*TABLES, *SPECIFICATIONS)))
