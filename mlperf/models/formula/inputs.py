@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_feature_names, _check_sample_weight,
 
 from mlperf.core.arrays import FloatArray, number_columns
 from mlperf.core.errors import DataError, FitError
-from mlperf.models.formula.evaluate import Frame, refuse_dates
+from mlperf.models.formula.evaluate import refuse_dates
 from mlperf.models.formula.expressions import column_term, names, parse
 from mlperf.models.formula.terms import Columns, Term, Terms
 
@@ -259,13 +259,6 @@ def _named_frame(estimator: Any, array: FloatArray) -> pd.DataFrame:
     return pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])] if columns is None else list(columns))
 
 
-def _by_name(frame: pd.DataFrame) -> Frame:
-    """Numbers by name, taken from the frame at once: column by column takes longer than most terms."""
-    if len(frame.columns) == 0 or not frame.columns.is_unique or not all(kind == np.float64 for kind in frame.dtypes):
-        return frame
-    return dict(zip(frame.columns, frame.to_numpy().T, strict=True))
-
-
 def learn_terms(terms: Sequence[str] | None, frame: pd.DataFrame, *, intercept: bool = True) -> Terms:
     """The terms asked for, or one for every column."""
     wanted: list[str | Term] = [Term((column_term(str(column)),)) for column in frame] if terms is None else list(terms)
@@ -280,7 +273,7 @@ def finite_columns(terms: Terms, frame: pd.DataFrame) -> Columns:
     DataError
         For example the logarithm of zero.
     """
-    columns = terms.columns(_by_name(frame))
+    columns = terms.columns(frame)
     if not np.isfinite(columns.matrix).all():
         row, column = (int(i) for i in np.argwhere(~np.isfinite(columns.matrix))[0])
         raise DataError(
