@@ -37,7 +37,6 @@ Breakdown = Mapping[str, Mapping[str, FloatArray]]
 
 PLAIN = {
     ASSUMED: ASSUMED_WHY,
-    NOT_MEASURED: NOT_MEASURED,
     MEASURED_EXCHANGE: "sizes or counts that the exchange was not measured at",
 }
 """Reasons of components without a fit of the campaign, by source."""
