@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray, distinct_rows
-from mlperf.core.errors import DataError, DomainError
+from mlperf.core.errors import DataError
 from mlperf.models.estimators.choice.form_average import FormAverage
 from mlperf.models.uncertainty.residual_quantiles import draw_residuals
 from mlperf.planning.inputs import ConfigurationInputs
@@ -173,21 +173,6 @@ def component_draws(model: Model, inputs: ConfigurationInputs, name: str, mean_s
 def is_measured(model: Model, name: str) -> bool:
     """Whether a model gives the component from measurements."""
     return name == GRADIENT or name in _run_costs(model) or name in model.components
-
-
-def refuse_outside(predicted: PredictedTimes, inputs: ConfigurationInputs, rows: IntArray | None = None) -> None:
-    """Raise DomainError naming the first component and configuration (of ``rows``) outside the measured domain."""
-    asked = np.arange(len(inputs.configs)) if rows is None else rows
-    for name, inside in predicted.in_domain.items():
-        outside = asked[~inside[asked]]
-        if outside.size:
-            row = inputs.configs.iloc[int(outside[0])]
-            size = f"{row['n_nodes']} nodes x {row['n_gpus_per_node']} GPUs, sub-batch {row['subbatch_size']}"
-            raise DomainError(
-                f"component {name!r} lies outside the measured domain",
-                place=f"CNN {inputs.cnns[int(row['cnn'])].name!r}, {size}",
-                hint="Measure nearer to it, or drop --strict and read the in-domain flags.",
-            )
 
 
 def _times(model: Model, seconds: Mapping[str, FloatArray]) -> ComponentTimes:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.planning.component_times import PredictedTimes, explained_gradient, predict_times, refuse_outside, with_gradient
+from mlperf.planning.component_times import PredictedTimes, explained_gradient, predict_times, with_gradient
 from mlperf.planning.inputs import ConfigurationInputs
 from mlperf.planning.options import PredictionOptions
+from mlperf.planning.outside import refuse_outside
 from mlperf.planning.run_prediction import Prediction
 from mlperf.planning.step_prediction import waiting_share
 from mlperf.systems.base.times import ComponentTimes, RunGrid
@@ -62,13 +63,13 @@ def solve_means(model: Model, inputs: ConfigurationInputs, options: PredictionOp
     DataError
         A component or kernel is missing.
     DomainError
-        ``options.strict`` and a component lies outside; names the first.
+        ``options.strict`` and a configuration lies outside; names the first and why.
     UsageError
         Unknown form, or a factor that the recursion cannot obey.
     """
     predicted = predict_times(model, inputs, options.method)
     if options.strict:
-        refuse_outside(predicted, inputs)
+        refuse_outside(model, inputs, predicted)
     return solve_predicted(predicted, inputs, options)
 
 

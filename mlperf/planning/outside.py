@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray
+from mlperf.core.errors import DomainError
 from mlperf.models.uncertainty.domain import DomainCheck
 from mlperf.planning.component_times import ASSUMED, GRADIENT, PredictedTimes
 from mlperf.planning.inputs import ConfigurationInputs
@@ -37,7 +39,7 @@ def outside_table(
     predicted : PredictedTimes
         Their component times with the flags to explain.
     breakdown_s : mapping of str to array, shape (n_configs,)
-        Seconds of each component in one iteration of its thread.
+        Seconds of each component in one iteration of its thread; what is not there counts as 0.
 
     Returns
     -------
@@ -46,7 +48,7 @@ def outside_table(
         longest call concerned; empty but for the gradient), ``column, value, lower, upper`` (size, asked and measured; NaN where
         no single size is to blame), ``share`` (of its thread's iteration) and ``why`` (a clause).
     """
-    shares = _shares(breakdown_s)
+    shares = _shares(breakdown_s, len(inputs.configs))
     if predicted.other_machine:
         parts = [elsewhere(predicted.other_machine, len(inputs.configs))]
     else:
@@ -55,15 +57,36 @@ def outside_table(
     return heaviest_first(parts)
 
 
+def refuse_outside(model: Model, inputs: ConfigurationInputs, predicted: PredictedTimes, rows: IntArray | None = None) -> None:
+    """Raise DomainError naming the first configuration (of ``rows``) outside the measured domain, and why it is."""
+    asked = np.arange(len(inputs.configs)) if rows is None else rows
+    first = asked[~np.logical_and.reduce(list(predicted.in_domain.values()))[asked]][:1]
+    if first.size:
+        flags = {name: inside[first] for name, inside in predicted.in_domain.items()}
+        of_it = inputs.take(first)
+        raise refusal(of_it, outside_table(model, of_it, replace(predicted, in_domain=flags), {}))
+
+
+def refusal(inputs: ConfigurationInputs, outside: pd.DataFrame) -> DomainError:
+    """The error of a configuration, the first of ``inputs``, that lies outside; its first reason is told."""
+    row = inputs.configs.iloc[0]
+    sizes = f"{row['n_nodes']:g} nodes x {row['n_gpus_per_node']:g} GPUs, sub-batch {row['subbatch_size']:g}"
+    return DomainError(
+        f"outside the measured domain: {outside['why'].iloc[0]}",
+        place=f"CNN {inputs.cnns[int(row['cnn'])].name!r}, {sizes}",
+        hint="Measure nearer to it, or drop --strict and read the in-domain flags.",
+    )
+
+
 def heaviest_first(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """The rows of several tables, of each configuration those of the largest share first."""
     table = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
     return table.sort_values(["configuration", "share"], ascending=[True, False], kind="stable", ignore_index=True)
 
 
-def _shares(breakdown_s: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+def _shares(breakdown_s: Mapping[str, FloatArray], n_configs: int) -> dict[str, FloatArray]:
     """Each component's share of its thread's iteration."""
-    found: dict[str, FloatArray] = {}
+    found = {name: np.zeros(n_configs) for name in BY_NAME}
     for activity in ("gpu", "update"):
         parts = {name: seconds for name, seconds in breakdown_s.items() if BY_NAME[name].activity == activity}
         total = np.sum(list(parts.values()), axis=0)
@@ -86,7 +109,7 @@ def _components(
             continue
         checks = checks_of(model, inputs, name)
         for row in map(int, np.flatnonzero(~inside)):
-            share = float(shares[name][row]) if name in shares else 0.0
+            share = float(shares[name][row])
             if predicted.source[name] == ASSUMED:
                 why, size = ASSUMED_WHY, no_size()
             else:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from mlperf.core.threads import one_thread
 from mlperf.planning.additions import with_elasticities, with_forms, with_intervals, with_simulation
+from mlperf.planning.component_times import PredictedTimes
 from mlperf.planning.inputs import (
     ConfigurationInputs,
     Counts,
@@ -93,13 +94,25 @@ def predict_configurations(
     return predict_inputs(model, configuration_inputs(model, cnns, machine, configs, options.optimizer), options)
 
 
+def outside_means(model: Model, inputs: ConfigurationInputs, options: PredictionOptions) -> pd.DataFrame:
+    """`outside_table` of configurations of which nothing is solved yet."""
+    means = solve_means(model, inputs, options)
+    return outside_prediction(model, inputs, means.predicted, mean_prediction(model, inputs, means))
+
+
+def outside_prediction(
+    model: Model, inputs: ConfigurationInputs, predicted: PredictedTimes, prediction: Prediction
+) -> pd.DataFrame:
+    """`outside_table` with the shares of a prediction."""
+    return outside_table(model, inputs, predicted, {**prediction.gpu_breakdown_s, **prediction.update_breakdown_s})
+
+
 def predict_inputs(model: Model, inputs: ConfigurationInputs, options: PredictionOptions) -> Prediction:
     """The same of configurations whose inputs are made already."""
     means = solve_means(model, inputs, options)
     prediction = with_intervals(mean_prediction(model, inputs, means), model, inputs, means)
     if len(inputs.configs) <= MOST_DETAILED:
-        parts = {**prediction.gpu_breakdown_s, **prediction.update_breakdown_s}
-        prediction = replace(prediction, outside=outside_table(model, inputs, means.predicted, parts))
+        prediction = replace(prediction, outside=outside_prediction(model, inputs, means.predicted, prediction))
     if options.elasticities:
         prediction = with_elasticities(prediction, means)
     if options.compare_forms:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlperf.core.errors import DomainError
-from mlperf.planning.component_times import draw_times, explained_gradient, predict_times, refuse_outside, with_gradient
+from mlperf.planning.component_times import draw_times, explained_gradient, predict_times, with_gradient
 from mlperf.planning.inputs import configuration_inputs, configurations
 from mlperf.specs import load_cnn, load_machine
 from mlperf.systems.base.times import ComponentTimes
@@ -65,14 +64,3 @@ def test_launches_that_a_device_waits_for_are_not_uncertain_as_its_kernels_are(s
     of_kernels, with_waits = relative_spread(0.0), relative_spread(100.0 * float(kernels_s.max()))
     assert (of_kernels > 1e-4).all()
     assert (with_waits < of_kernels / 80.0).all()
-
-
-def test_the_first_row_outside_is_named_among_those_asked_for(small_model: Any, inputs: Any) -> None:
-    predicted = predict_times(small_model, inputs)
-    flags = {"allreduce": np.array([True, True, False, False])}
-    planted = dataclasses.replace(predicted, in_domain=flags)
-    refuse_outside(planted, inputs, np.array([1, 0]))
-    with pytest.raises(DomainError, match="4 nodes x 2 GPUs, sub-batch 2: component 'allreduce'"):
-        refuse_outside(planted, inputs, np.array([0, 3, 2]))
-    with pytest.raises(DomainError, match="4 nodes x 2 GPUs, sub-batch 1"):
-        refuse_outside(planted, inputs)

@@ -11,6 +11,9 @@ import pytest
 
 import mlperf
 from mlperf.core.errors import DataError, DomainError
+from mlperf.planning.component_times import predict_times
+from mlperf.planning.inputs import configuration_inputs, configurations
+from mlperf.planning.outside import refuse_outside
 from mlperf.specs import CnnSpec, JobSpec, load_cnn, load_machine
 from mlperf.training.model import Model
 
@@ -61,6 +64,19 @@ def test_another_processor_is_told_and_nothing_is_inside(small_model: Any) -> No
     np.testing.assert_array_equal(there.epoch_s, here.epoch_s)
     with pytest.raises(DomainError):
         mlperf.predict_epoch(small_model, "alexnet", "kfc", job, strict=True)
+
+
+def test_the_first_row_outside_is_refused_with_its_reason_among_those_asked_for(small_model: Any) -> None:
+    inputs = configuration_inputs(small_model, [load_cnn("alexnet")], CLUSTER, configurations([0], [1, 4], 2, [1, 2], 60_000))
+    predicted = predict_times(small_model, inputs)
+    inside = np.ones(4, bool)
+    flags = {**dict.fromkeys(predicted.in_domain, inside), "allreduce": np.array([True, True, False, False])}
+    planted = replace(predicted, in_domain=flags)
+    refuse_outside(small_model, inputs, planted, np.array([1, 0]))
+    with pytest.raises(DomainError, match="4 nodes x 2 GPUs, sub-batch 2: outside the measured domain: allreduce: not measured"):
+        refuse_outside(small_model, inputs, planted, np.array([0, 3, 2]))
+    with pytest.raises(DomainError, match="4 nodes x 2 GPUs, sub-batch 1"):
+        refuse_outside(small_model, inputs, planted)
 
 
 @pytest.mark.parametrize("n_nodes", [1, 4])

@@ -11,8 +11,10 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import DataError, DomainError
 from mlperf.models.uncertainty.intervals import Interval
-from mlperf.planning.component_times import ASSUMED, PredictedTimes, draw_times, predict_times, refuse_outside
+from mlperf.planning.component_times import ASSUMED, PredictedTimes, draw_times, predict_times
 from mlperf.planning.inputs import ConfigurationInputs, configuration_inputs
+from mlperf.planning.outside import refuse_outside
+from mlperf.planning.predict import outside_means
 from mlperf.planning.search.draws import CandidateDraws, draw_candidates, first_share, rank_bounds, rank_stability
 from mlperf.planning.search.objectives import epochs_of, objective_column, objective_of, priced, target_columns
 from mlperf.planning.search.options import SearchOptions
@@ -82,7 +84,7 @@ def search_once(model: Model, cnn: CnnSpec, machine: MachineSpec, options: Searc
     table = _grid_table(problem, solution)
     rows, draws, epoch_interval = _sure_enough(problem, solution)
     if options.strict and len(rows):
-        refuse_outside(problem.predicted, problem.inputs, rows[: options.top])
+        refuse_outside(model, problem.inputs, problem.predicted, rows[: options.top])
     candidates = _detailed(problem, table, rows, epoch_interval)
     candidates = candidates.assign(window_probability=draws.window_probability, first_share=first_share(draws))
     return MachineRanking(_result(problem, solution, table, rows, candidates, draws), candidates, draws, problem.inputs.take(rows))
@@ -140,6 +142,7 @@ def _result(
         epochs=options.epochs,
         measured_on=problem.model.measured_on,
         other_machine=problem.predicted.other_machine,
+        outside=outside_means(problem.model, problem.inputs.take(rows[:1]), options.of_prediction) if len(rows) else None,
     )
 
 

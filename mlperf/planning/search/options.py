@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mlperf.core.errors import check_count, check_type
-from mlperf.planning.options import check_factors, check_method
+from mlperf.planning.options import PredictionOptions, check_factors, check_method
 from mlperf.planning.search.windows import MEAN, QUANTILE, STALENESS, Window
 from mlperf.specs.optimizers import MOMENTUM_SGD
 from mlperf.training.gradient.gradient import PREDICTOR
@@ -74,6 +74,13 @@ class SearchOptions:
         check_count(self.seed, "seed", least=0)
         if self.quality is not None:
             check_type(self.quality, QualityModel, "quality", "a QualityModel", "mlperf.load_model(path) reads one.")
+
+    @property
+    def of_prediction(self) -> PredictionOptions:
+        """What the ranked rows are predicted with."""
+        return PredictionOptions(
+            method=self.method, factors=self.factors, seed=self.seed, distributions=False, optimizer=self.optimizer
+        )
 
     @property
     def mean_window(self) -> tuple[float, float]:

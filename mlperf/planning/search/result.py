@@ -58,6 +58,9 @@ class SearchResult(Shown):
         Where the component times come from; None where the model's file does not tell.
     other_machine : tuple of str
         How the machine asked about differs from that one.
+    outside : DataFrame or None
+        What of the first row lies outside the measured domain and why (see `mlperf.planning.outside.outside_table`); None where
+        nothing was found.
     """
 
     cnn: str
@@ -79,6 +82,12 @@ class SearchResult(Shown):
     epochs: float = 1.0
     measured_on: MeasuredOn | None = None
     other_machine: tuple[str, ...] = ()
+    outside: pd.DataFrame | None = None
+
+    @property
+    def has_windows(self) -> bool:
+        """Whether a row could lie outside of what was asked for."""
+        return self.window != (0.0, float("inf")) or self.max_staleness is not None
 
     def to_dict(self) -> dict[str, object]:
         """Everything but the grid, of which only the size is told."""

@@ -14,7 +14,6 @@ import pandas as pd
 from mlperf.core.errors import UsageError
 from mlperf.planning.inputs import check_job, configurations, machine_of, of_job, one_network
 from mlperf.planning.limits import check_limits
-from mlperf.planning.options import PredictionOptions
 from mlperf.planning.predict import predict_inputs
 from mlperf.planning.search.objectives import OBJECTIVES
 from mlperf.planning.search.one_machine import MachineRanking, largest_subbatch, search_once
@@ -100,10 +99,7 @@ def with_intervals(model: Model, found: MachineRanking, asked: SearchOptions) ->
     best = found.result.best
     if best.empty:
         return best
-    options = PredictionOptions(
-        method=asked.method, factors=asked.factors, seed=asked.seed, distributions=False, optimizer=asked.optimizer
-    )
-    intervals = predict_inputs(model, found.inputs.take(np.arange(len(best))), options).prediction_interval
+    intervals = predict_inputs(model, found.inputs.take(np.arange(len(best))), asked.of_prediction).prediction_interval
     epoch, size = intervals["epoch_s"], intervals["mean_minibatch_size"]
     told = best.copy()
     for place, values in (

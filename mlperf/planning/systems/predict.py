@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.core.errors import DataError, DomainError, check_count
+from mlperf.core.errors import DataError, check_count
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.planning.component_times import Draws
 from mlperf.planning.inputs import (
@@ -25,6 +25,7 @@ from mlperf.planning.inputs import (
 )
 from mlperf.planning.limits import check_limits
 from mlperf.planning.options import MOST_DETAILED, N_DRAWS, check_factors, check_level, check_method
+from mlperf.planning.outside import refusal
 from mlperf.planning.systems.configurations import Settings, check_settings, network_settings, of_networks, run_of, with_settings
 from mlperf.planning.systems.outside import system_outside
 from mlperf.planning.systems.prediction import SystemPrediction
@@ -132,20 +133,15 @@ def predict_system_configurations(
     """Solve a system for each row of ``configs``: ``cnn``, the run's columns and the system's settings."""
     inputs = configuration_inputs(model, cnns, machine, configs, options.optimizer)
     means = system_times(model, inputs, system, options.method, options.exchange).scaled(options.factors)
-    if options.strict:
-        refuse_outside(means, inputs)
     run = run_of(inputs, system)
     refuse_impossible(system, run, inputs)
     solution = solved(system, means.seconds, run)
+    if options.strict:
+        refuse_outside(model, inputs, system, means, options)
     intervals = {kind: output_intervals(model, inputs, system, means, solution, options, kind) for kind in ("mean", "run")}
-    inside: BoolArray = np.logical_and.reduce(
-        [part for name, part in means.in_domain.items() if means.source[name] != NOT_MEASURED]
-    )
+    inside = all_inside(means)
     names = [setting.name for setting in system.settings]
-    breakdown_s = {
-        activity: {name: on_rows(part, len(configs)) for name, part in parts.items()}
-        for activity, parts in solution.breakdown_s.items()
-    }
+    breakdown_s = breakdown_of(solution, len(configs))
     return SystemPrediction(
         system=system.name,
         title=system.title,
@@ -226,17 +222,33 @@ def output_intervals(
     return found
 
 
-def refuse_outside(means: SystemTimes, inputs: ConfigurationInputs) -> None:
-    """Raise DomainError naming the first component and configuration outside the measured domain."""
-    for name, inside in means.in_domain.items():
-        if means.source[name] != NOT_MEASURED and not inside.all():
-            row = inputs.configs.iloc[int(np.flatnonzero(~inside)[0])]
-            size = f"{row['n_nodes']:g} nodes x {row['n_gpus_per_node']:g} GPUs, sub-batch {row['subbatch_size']:g}"
-            raise DomainError(
-                f"component {name!r} lies outside the measured domain",
-                place=f"CNN {inputs.cnns[int(row['cnn'])].name!r}, {size}",
-                hint="Measure nearer to it, or drop --strict and read the in-domain flags.",
-            )
+def all_inside(means: SystemTimes) -> BoolArray:
+    """Whether each configuration lies inside the measured domain, shape (n_configs,); what counts as 0 is told apart."""
+    parts = [part for name, part in means.in_domain.items() if means.source[name] != NOT_MEASURED]
+    return np.asarray(np.logical_and.reduce(parts))
+
+
+def refuse_outside(model: Model, inputs: ConfigurationInputs, system: System, means: SystemTimes, options: SystemOptions) -> None:
+    """Raise DomainError naming the first configuration outside the measured domain, and the heaviest reason."""
+    first = np.flatnonzero(~all_inside(means))[:1]
+    if first.size:
+        of_it = inputs.take(first)
+        raise refusal(of_it, outside_means(model, of_it, system, options))
+
+
+def outside_means(model: Model, inputs: ConfigurationInputs, system: System, options: SystemOptions) -> pd.DataFrame:
+    """`system_outside` of configurations of which nothing is solved yet."""
+    means = system_times(model, inputs, system, options.method, options.exchange).scaled(options.factors)
+    breakdown_s = breakdown_of(solved(system, means.seconds, run_of(inputs, system)), len(inputs.configs))
+    return system_outside(model, inputs, system, means, breakdown_s, options.method)
+
+
+def breakdown_of(solution: Solution, n_configs: int) -> dict[str, dict[str, FloatArray]]:
+    """By activity and component, seconds of each configuration."""
+    return {
+        activity: {name: on_rows(part, n_configs) for name, part in parts.items()}
+        for activity, parts in solution.breakdown_s.items()
+    }
 
 
 def on_rows(values: FloatArray | BoolArray, n_rows: int) -> FloatArray:

@@ -24,7 +24,7 @@ from mlperf.planning.search.search import Sizes, search_configs, window_of
 from mlperf.planning.search.search_grid import pareto_front
 from mlperf.planning.systems.configurations import Settings, check_settings, network_settings, of_networks, run_of, with_settings
 from mlperf.planning.systems.grid import SearchAsked, solved_grid
-from mlperf.planning.systems.predict import SystemOptions, refuse_outside, solved
+from mlperf.planning.systems.predict import SystemOptions, outside_means, refuse_outside, solved
 from mlperf.planning.systems.times import NOT_MEASURED, SystemTimes, draw_system_times, system_times
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
@@ -70,6 +70,9 @@ class SystemSearch(Shown):
         Where the times come from.
     other_machine : tuple of str
         How the machine asked about differs from that one.
+    outside : DataFrame or None
+        What of the first row lies outside the measured domain and why (see `mlperf.planning.systems.outside.system_outside`); None
+        where nothing was found.
     """
 
     system: str
@@ -89,6 +92,7 @@ class SystemSearch(Shown):
     epochs: float = 1.0
     measured_on: MeasuredOn | None = None
     other_machine: tuple[str, ...] = ()
+    outside: pd.DataFrame | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Every field as plain values."""
@@ -193,6 +197,7 @@ def search_configurations(
         epochs=options.epochs,
         measured_on=model.measured_on,
         other_machine=means.other_machine,
+        outside=outside_means(model, inputs.take(order[:1]), system, options) if len(order) else None,
     )
 
 
@@ -205,7 +210,7 @@ def _ranked(
     options, asked_of = asked.predict, inputs.take(rows)
     means = system_times(model, asked_of, system, options.method, options.exchange).scaled(options.factors)
     if options.strict:
-        refuse_outside(means, asked_of)
+        refuse_outside(model, asked_of, system, means, options)
     epoch_s = table[EPOCH].to_numpy(float)[rows]
     # What all rows miss alike does not change their order: draws of the mean tell it.
     seconds = _drawn_epochs_s(model, system, asked_of, means, epoch_s, options, "mean", N_RANKING_DRAWS)

@@ -140,7 +140,7 @@ def search_answer(result: SearchResult) -> Answer:
     """The best row, or that there is none."""
     asked = f"{result.cnn} on {result.machine}, by {objective_text(result.objective)}"
     times = TimesFrom.of(result.measured_on, result.machine, result.other_machine, result.assumed)
-    return Answer(asked, best_text(result), times, inside=best_inside(result.best))
+    return Answer(asked, best_text(result), times, inside=best_inside(result.best), outside=first_reasons(result))
 
 
 def machines_answer(result: MachineSearch) -> Answer:
@@ -152,7 +152,13 @@ def machines_answer(result: MachineSearch) -> Answer:
     winner = str(result.best["machine"].iloc[0])
     of_it = next(one for one in result.searches if one.machine == winner)
     times = TimesFrom.of(of_it.measured_on, winner, of_it.other_machine, of_it.assumed)
-    return Answer(asked, f"best is {winner}, {row_text(result.best.iloc[0])}", times, inside=best_inside(result.best))
+    found = f"best is {winner}, {row_text(result.best.iloc[0], has_windows=first.has_windows)}"
+    return Answer(asked, found, times, inside=best_inside(result.best), outside=first_reasons(of_it))
+
+
+def first_reasons(result: SearchResult) -> tuple[Outside, ...]:
+    """What of the first row lies outside of what was measured."""
+    return () if result.other_machine else worth_telling(reasons_of(result.outside, 0), result.assumed, thread_of)
 
 
 def objective_text(objective: str) -> str:
@@ -164,7 +170,7 @@ def best_text(result: SearchResult) -> str:
     """The best row in words."""
     if len(result.best):
         row = result.best.iloc[0]
-        return f"best is {row_text(row)}{total_text(result.epochs, float(row['epoch_s']))}"
+        return f"best is {row_text(row, has_windows=result.has_windows)}{total_text(result.epochs, float(row['epoch_s']))}"
     if not len(result.misses):
         return nothing_text()
     return f"{nothing_text()}, nearest is {row_text(result.misses.iloc[0])}"
@@ -175,12 +181,12 @@ def nothing_text() -> str:
     return "no configuration holds the windows"
 
 
-def row_text(row: pd.Series[Any]) -> str:
-    """One row of a ranking: the run, its epoch, its mini-batch, and how surely it holds the windows."""
+def row_text(row: pd.Series[Any], *, has_windows: bool = False) -> str:
+    """One row of a ranking: the run, its epoch, its mini-batch, and how surely it holds the windows if there are any."""
     low, high = (float(row.get(name, float("nan"))) for name in ("epoch_low_s", "epoch_high_s"))
     epoch = time_range_text(float(row["epoch_s"]), low, high, 0.95, "an epoch")
     held = row.get("window_probability")
-    surely = "" if held is None or held != held else f", windows hold in {percent_text(float(held))} of draws"
+    surely = "" if not has_windows or held is None or held != held else f", windows hold in {percent_text(float(held))} of draws"
     return f"{sizes_text(row)}: {epoch}, {minibatch_text(float(row['mean_minibatch_size']))}{surely}"
 
 

@@ -9,8 +9,9 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.report.figures.heatmap import Plane, search_maps
+from mlperf.report.pages.answers import objective_text
 from mlperf.report.text.answer import unmeasured_lines
-from mlperf.report.text.numbers import number_text, percent_text
+from mlperf.report.text.numbers import ENERGY_UNITS_J, number_text, percent_text
 from mlperf.report.text.views import Section
 from mlperf.report.text.words import words_section
 from mlperf.systems.sprint.iterations import DEFAULT_FORM, GRID_FORM
@@ -27,13 +28,15 @@ AXES = ("n_nodes", "subbatch_size")
 QUANTITIES = {
     "epoch_s": "epoch",
     "cost": "cost of an epoch",
-    "energy_j": "energy of an epoch (J)",
+    "energy_j": "energy of an epoch (kWh)",
     "time_to_target_s": "time to the target",
     "mean_minibatch_size": "mean mini-batch (samples)",
 }
 PARETO = "Best for each number of GPUs (Pareto front)"
 SEARCH_WORDS = ("window", "sub-batch", "mean mini-batch", "staleness", "in domain", "Pareto front")
 MOST_OTHERS = 3
+NOT_RANKED = ("in_window", "feasible")
+"""What every ranked row is."""
 LESS = (
     *("closed", "feasible", "in_window", "energy_j", "minibatch_std", ("rank_low", "rank_high"), "first_share", "cost"),
     *("mean_staleness", "window_probability", ("minibatch_low", "minibatch_high"), ("epoch_low_s", "epoch_high_s")),
@@ -46,12 +49,19 @@ def search_sections(result: SearchResult) -> tuple[Section, ...]:
     notes = Section("", text=notes_text(result))
     if not len(result.best):
         return (ranking(f"{heading(result)}: nothing found; nearest to the window", result.misses), notes)
-    return (ranking(heading(result), result.best), ranking(PARETO, result.pareto), notes, words_section(*SEARCH_WORDS))
+    best, front = (ranked(each, has_windows=result.has_windows) for each in (result.best, result.pareto))
+    return (ranking(heading(result), best), ranking(PARETO, front), notes, words_section(*SEARCH_WORDS))
+
+
+def ranked(table: pd.DataFrame, *, has_windows: bool) -> pd.DataFrame:
+    """Rows that were ranked, without what is the same of all of them."""
+    told = () if has_windows else ("window_probability",)
+    return table.drop(columns=[name for name in (*NOT_RANKED, *told) if name in table])
 
 
 def heading(result: SearchResult) -> str:
     """CNN, machine and windows."""
-    return f"{result.cnn} on {result.machine}, {windows_text(result)}, by {result.objective}"
+    return f"{result.cnn} on {result.machine}, {windows_text(result)}, by {objective_text(result.objective)}"
 
 
 def windows_text(result: SearchResult) -> str:
@@ -77,7 +87,7 @@ def ranking(title: str, table: pd.DataFrame) -> Section:
 
 def notes_text(result: SearchResult) -> str:
     """How the configurations were solved, what was not measured, how stable the ranking is."""
-    return "\n".join([*solution_lines(result), *stability_lines(result.stability)])
+    return "\n".join([*solution_lines(result), *stability_lines(result.stability, has_windows=result.has_windows)])
 
 
 def solution_lines(result: SearchResult) -> list[str]:
@@ -92,19 +102,26 @@ def solution_lines(result: SearchResult) -> list[str]:
     return [*lines, *unmeasured_lines(result.assumed)]
 
 
-def stability_lines(stability: RankStability | None) -> list[str]:
+def stability_lines(stability: RankStability | None, *, has_windows: bool) -> list[str]:
     """How far the ranking survives the uncertainty of the models."""
     if stability is None:
         return []
+    first, told, held = "The first row", [], ""
+    if has_windows:
+        first, held = "Where it holds the windows, the first row", " that holds them"
+        told = ["window probability: share of draws in which every window holds"]
+    told += [
+        f"first share: share of draws in which the row is the best{held}",
+        "rank low, rank high: 5 % and 95 % quantiles of its rank",
+    ]
     return [
         f"Of {stability.n_draws} joint draws of the models, {percent_text(stability.first_stays)} keep the first row first; "
         f"{percent_text(stability.overlap)} of the top {stability.k} stay in it; Kendall's tau of the "
         f"{stability.n_candidates} best rows is {number_text(stability.kendall_tau, 3)} "
         f"({number_text(stability.kendall_tau_low, 3)} in the worst 5 %).",
-        f"Where it holds the windows, the first row costs {percent_text(stability.regret)} over the best of a draw, "
+        f"{first} costs {percent_text(stability.regret)} over the best of a draw, "
         f"{percent_text(stability.regret_high)} in the worst 5 %.",
-        "window probability: share of draws in which every window holds; first share: in which the row is the best that holds "
-        "them; rank low, rank high: 5 % and 95 % quantiles of a row's rank. Other low and high: 95 % interval of one run.",
+        f"{'; '.join(told)}. Other low and high: 95 % interval of one run.",
     ]
 
 
@@ -130,23 +147,18 @@ def plane_of(result: SearchResult, n_gpus: int | None = None, *, column: str = "
     plane = result.grid[result.grid["n_gpus_per_node"] == n_gpus]
     best = [int(ranked[axis].iloc[0]) for axis in AXES] if len(result.best) and framed and n_gpus == of_best else None
     shown = column or column_of(result)
-    values = pivot(plane, shown)
+    values = pivot(plane, shown) / (ENERGY_UNITS_J["kWh"] if shown == "energy_j" else 1.0)
     return Plane(
         np.unique(plane["n_nodes"].to_numpy(np.int64)),
         np.unique(plane["subbatch_size"].to_numpy(np.int64)),
         values,
-        flags(plane, "in_window") & asks_for_a_window(result),
+        flags(plane, "in_window") & result.has_windows,
         flags(plane, "feasible") & np.isfinite(values),
         best=None if best is None else (best[0], best[1]),
         title=f"{result.cnn} on {result.machine}, {n_gpus} GPUs a node",
         quantity=QUANTITIES[shown],
         is_time=shown.endswith("_s"),
     )
-
-
-def asks_for_a_window(result: SearchResult) -> bool:
-    """Whether anything could lie outside."""
-    return result.window != (0.0, float("inf")) or result.max_staleness is not None
 
 
 def pivot(plane: pd.DataFrame, column: str) -> FloatArray:
@@ -163,14 +175,15 @@ def machines_sections(result: MachineSearch) -> tuple[Section, ...]:
     """The common ranking and Pareto front; every machine's nearest misses where nothing was found."""
     first = result.searches[0]
     machines = ", ".join(one.machine for one in result.searches)
-    title = f"{first.cnn} on {machines}, {windows_text(first)}, by {first.objective}"
+    title = f"{first.cnn} on {machines}, {windows_text(first)}, by {objective_text(first.objective)}"
     notes = [f"{one.machine}: {line}" for one in result.searches for line in solution_lines(one)]
-    notes_section = Section("", text="\n".join([*notes, *stability_lines(result.stability)]))
+    notes_section = Section("", text="\n".join([*notes, *stability_lines(result.stability, has_windows=first.has_windows)]))
     if not len(result.best):
         missed = [search_sections(one)[0] for one in result.searches]
         return (*missed, notes_section)
     words = words_section(*SEARCH_WORDS)
-    return (ranking(title, result.best), ranking(PARETO, machine_first(result.pareto)), notes_section, words)
+    best, front = (ranked(each, has_windows=first.has_windows) for each in (result.best, machine_first(result.pareto)))
+    return (ranking(title, best), ranking(PARETO, front), notes_section, words)
 
 
 def machine_first(table: pd.DataFrame) -> pd.DataFrame:

@@ -151,11 +151,11 @@ def prediction_figure(result: SystemPrediction) -> Figure:
 def search_sections(result: SystemSearch) -> tuple[Section, ...]:
     """Ranking and Pareto front; the nearest misses where nothing lies in the window."""
     window = windows_text_of(result.window)
-    title = f"{result.cnn} on {result.machine}, {result.system}, {window}, by {result.objective}"
+    title = f"{result.cnn} on {result.machine}, {result.system}, {window}, by {objective_text(result.objective)}"
     lines = [f"{result.n_configs:,} configurations."]
     lines += [f"Cannot run, {number:,} of them: {why}." for why, number in result.refused.items()]
     lines += unmeasured_lines(result.assumed, result.left_out)
-    told = Section("", text="\n".join([*lines, *stability_lines(result.stability)]))
+    told = Section("", text="\n".join([*lines, *stability_lines(result.stability, has_windows=False)]))
     if not len(result.best):
         return (_ranking(f"{title}: nothing found; nearest to the window", result.misses), told)
     front = _ranking("Best for each number of GPUs (Pareto front)", result.pareto)
@@ -216,4 +216,11 @@ def search_answer(result: SystemSearch) -> Answer:
     total = total_text(result.epochs, float(row["epoch_s"]))
     size = number_text(float(row["mean_minibatch_size"]), 3)
     found = f"best is {sizes}, {epoch}{total}, mean mini-batch {size}"
-    return Answer(asked, found, times, inside=bool(row["in_domain"]))
+    return Answer(asked, found, times, inside=bool(row["in_domain"]), outside=first_reasons(result))
+
+
+def first_reasons(result: SystemSearch) -> tuple[Outside, ...]:
+    """What of the first row lies outside of what was measured, and its share of its period; another machine is told apart."""
+    if result.other_machine:
+        return ()
+    return worth_telling(reasons_of(result.outside, 0), result.assumed, lambda _: "its period's time")

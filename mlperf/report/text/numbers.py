@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 TIME_UNITS_S: Mapping[str, float] = MappingProxyType({"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0})
 BYTE_UNITS: Mapping[str, float] = MappingProxyType({"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30})
+ENERGY_UNITS_J: Mapping[str, float] = MappingProxyType({"Wh": 3.6e3, "kWh": 3.6e6, "MWh": 3.6e9})
 ABSENT = "-"
 AUTO = "auto"
 

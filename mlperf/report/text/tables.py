@@ -13,6 +13,7 @@ from mlperf.report.text.numbers import (
     ABSENT,
     AUTO,
     BYTE_UNITS,
+    ENERGY_UNITS_J,
     TIME_UNITS_S,
     Seconds,
     Written,
@@ -47,8 +48,8 @@ def column_view(name: str, values: Sequence[Any], time_unit: str = AUTO) -> Colu
     Parameters
     ----------
     name : str
-        Column name; its ending gives the kind: ``_s`` seconds, ``_bytes`` bytes, ``_error`` and ``mape`` fractions, ``_elasticity``
-        four decimals.
+        Column name; its ending gives the kind: ``_s`` seconds, ``_bytes`` bytes, ``energy_j`` joules, ``_error`` and ``mape``
+        fractions, ``_elasticity`` four decimals.
     values : sequence
         Cells, None and NaN allowed.
     time_unit : str
@@ -67,6 +68,9 @@ def column_view(name: str, values: Sequence[Any], time_unit: str = AUTO) -> Colu
     if name.endswith("_bytes"):
         unit = best_unit(numbers, BYTE_UNITS, "B")
         return Column(f"{label[:-6]} ({unit})", cells(values, scaled(BYTE_UNITS[unit])), is_number=True)
+    if name.endswith("energy_j"):
+        unit = best_unit(numbers, ENERGY_UNITS_J, "Wh")
+        return Column(f"{label[:-2]} ({unit})", cells(values, scaled(ENERGY_UNITS_J[unit])), is_number=True)
     if name.endswith("_elasticity"):
         return Column(label, cells(values, lambda value: f"{round(value, 4) + 0.0:.4f}"), is_number=True)
     if name.endswith(PERCENT_ENDINGS):

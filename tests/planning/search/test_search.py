@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mlperf
@@ -42,6 +43,14 @@ def test_the_ranking_is_that_of_solving_every_row(found: Any, every: Any) -> Non
     np.testing.assert_allclose(found.best["epoch_s"], inside["epoch_s"], rtol=1e-9)
 
 
+def test_what_of_the_first_row_lies_outside_is_told_as_of_its_prediction(found: Any, small_model: Any) -> None:
+    row = found.best.iloc[0]
+    sizes = {name: int(row[name]) for name in ("n_nodes", "subbatch_size")}
+    told = mlperf.predict_epoch(small_model, "alexnet", "cpu-cluster", JOB, n_draws=20, **sizes).outside
+    assert len(told)
+    pd.testing.assert_frame_equal(found.outside, told)
+
+
 def test_probability_lies_between_edge_and_middle(found: Any) -> None:
     assert found.best["window_probability"].between(0.0, 1.0).all()
     assert found.best["window_probability"].max() > 0.9
@@ -53,6 +62,7 @@ def test_an_empty_window_names_the_nearest_misses(small_model: Any) -> None:
         small_model, load_cnn("alexnet"), machine, JOB, n_nodes=NODES, subbatch_size=BATCHES, minibatch=(1e6, 2e6)
     )
     assert nothing.best.empty
+    assert nothing.outside is None
     assert nothing.misses["mean_minibatch_size"].iloc[0] == pytest.approx(nothing.grid["mean_minibatch_size"].max())
 
 

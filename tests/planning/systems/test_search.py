@@ -87,8 +87,9 @@ def test_the_cheapest_is_not_the_fastest(small_model: Any) -> None:
 def test_the_interval_of_a_row_is_that_of_one_run_as_predicted(small_model: Any) -> None:
     job = JobSpec(dataset_size=60_000, subbatch_size=2, n_nodes=2)
     sizes = {"n_nodes": [2], "n_gpus_per_node": [1], "subbatch_size": [2]}
-    row = mlperf.search_system(small_model, "data-parallel", "alexnet", "cpu-cluster", job, **sizes).best.iloc[0]
-    told = mlperf.predict_system(small_model, "data-parallel", "alexnet", "cpu-cluster", job, **sizes).prediction_interval[
-        "epoch_s"
-    ]
+    found = mlperf.search_system(small_model, "data-parallel", "alexnet", "cpu-cluster", job, **sizes)
+    predicted = mlperf.predict_system(small_model, "data-parallel", "alexnet", "cpu-cluster", job, **sizes)
+    row, told = found.best.iloc[0], predicted.prediction_interval["epoch_s"]
+    pd.testing.assert_frame_equal(found.outside, predicted.outside)
+    assert "exchange: not measured: assumed from the machine's specification" in found.outside["why"].tolist()
     assert (row["epoch_low_s"], row["epoch_high_s"]) == pytest.approx((told.lower[0], told.upper[0]), rel=1e-9)

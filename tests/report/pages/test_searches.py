@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -50,6 +53,19 @@ def test_the_ranking_says_window_forms_and_assumptions() -> None:
     assert "Device memory too small for 1 of 4 configurations." in text
     assert "allreduce" in text
     assert "energy" not in text
+
+
+def test_energy_is_told_in_watt_hours_and_what_no_window_asks_for_is_not() -> None:
+    windowed = found(2)
+    table = windowed.best.assign(energy_j=[7.2e3, 14.4e3])
+    text = result_text(replace(windowed, best=table))
+    assert "energy (Wh)" in text
+    assert "4.000" in text
+    assert "window probability" in text
+    free = result_text(replace(windowed, window=(0.0, math.inf)))
+    assert "any mini-batch" in free
+    assert "window probability" not in free
+    assert "in window" not in free
 
 
 def test_an_empty_window_shows_the_nearest() -> None:
