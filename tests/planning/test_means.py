@@ -78,5 +78,5 @@ def test_what_the_linear_model_cannot_explain_is_predicted_all_the_same() -> Non
 
 
 def test_strict_means_nothing_outside(small_model: Any, inputs: Any) -> None:
-    with pytest.raises(DomainError, match=r"4 nodes x 2 GPUs, sub-batch 2: component .allreduce"):
+    with pytest.raises(DomainError, match=r"4 nodes x 2 GPUs, sub-batch 2: outside the measured domain: allreduce"):
         solve_means(small_model, inputs, PredictionOptions(strict=True))
