@@ -13,11 +13,13 @@ from mlperf.core.errors import DataError
 from mlperf.models.estimators.choice.form_average import FormAverage
 from mlperf.models.uncertainty.residual_quantiles import draw_residuals
 from mlperf.planning.inputs import ConfigurationInputs
+from mlperf.planning.network_errors import network_errors
 from mlperf.planning.step_prediction import StepCalls, predict_steps, step_seconds
 from mlperf.specs.optimizers import MOMENTUM_SGD, pass_ratio
 from mlperf.systems.base.collectives import allreduce_s
 from mlperf.systems.base.times import ComponentTimes
 from mlperf.systems.sprint.components import FITTED, SHARE_OPERATIONS
+from mlperf.training.components.component_fit import ComponentModel
 from mlperf.training.components.run_settings import spread_times
 from mlperf.training.gradient.gradient import EXPLAINED, PREDICTOR, GradientModel
 from mlperf.training.gradient.work_model import WorkModel
@@ -29,6 +31,8 @@ LEAST_SHARE = 0.5
 """Of the predicted time of a step, what the linear model has to say of it for its spread to count over its own mean."""
 
 FITTED_HERE, OTHER_MACHINE, ASSUMED, NONE_NEEDED = "model", "model of another machine", "assumed", "not needed"
+RUNS = "runs"
+"""Kind of draws of configurations that are compared with one another."""
 MANY = 1000
 """Configurations from which on it pays to look for those that are alike."""
 GRADIENT, ALLREDUCE = "compute_gradient", "allreduce"
@@ -129,11 +133,12 @@ def with_gradient(model: Model, predicted: PredictedTimes, gradient_s: FloatArra
 def draw_times(
     model: Model, inputs: ConfigurationInputs, predicted: PredictedTimes, *, kind: str, n_draws: int, rng: np.random.Generator
 ) -> ComponentTimes:
-    """Joint draws of all component times, shape (n_draws, n_configs): of their means or of a run.
+    """Joint draws of all component times, shape (n_draws, n_configs): of their means, of a run, or of runs side by side.
 
     ``kind="mean"`` draws the coefficients of the fits; ``"run"`` adds the error seen on left-out CNNs and the noise of one
-    measurement. A component without a model does not vary. Costs of the same runs are drawn together: what is uncertain of the
-    shape of one is so of all.
+    measurement, of each configuration by itself. ``"runs"`` adds errors of which what configurations have in common is drawn once:
+    to compare them with one another (see `mlperf.planning.network_errors.network_errors`). A component without a model does not
+    vary. Costs of the same runs are drawn together: what is uncertain of the shape of one is so of all.
     """
     draws = Draws(kind, n_draws, int(rng.integers(2**63)), rng, predicted.method)
     seconds = {
@@ -148,7 +153,7 @@ def draw_times(
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """How component times are drawn: of their means or of a run, how often, the seed that costs of the same runs share."""
+    """How component times are drawn: as `draw_times` has it, how often, the seed that costs of the same runs share."""
 
     kind: str
     n_draws: int
@@ -160,13 +165,13 @@ class Draws:
 def component_draws(model: Model, inputs: ConfigurationInputs, name: str, mean_s: FloatArray, draws: Draws) -> FloatArray:
     """Draws of one component, shape (n_draws, n_configs); its mean where no model gives it."""
     if name == GRADIENT:
-        drawn = _gradient_ratios(model, inputs.steps, draws.method, draws.kind, draws.n_draws, draws.rng)
+        drawn = _gradient_ratios(model, inputs, draws)
         return mean_s * np.where(_known_steps(model, inputs, draws.method).measured, 1.0, drawn)
     if name in _run_costs(model):
         rng = np.random.default_rng(draws.shared_seed)
         return _drawn_costs(_run_costs(model)[name], inputs.columns, rng, draws.n_draws, draws.kind)
     if name in model.components:
-        return model.components[name].sample(inputs.columns, draws.rng, draws.n_draws, draws.kind)
+        return _sampled(model.components[name], inputs.columns, draws.rng, draws.n_draws, draws.kind)
     return mean_s
 
 
@@ -212,12 +217,22 @@ def _drawn_costs(
     together = columns["n_nodes"].to_numpy() > 1
     # What nodes exchange has no meaning for one node; where all costs are drawn alike the rows left out do no harm.
     rows = columns[together] if any("n_nodes" in part.columns for part in parts) else columns
-    drawn = np.sum([part.sample(rows, rng, n_draws, kind) for part in parts], axis=0) if len(rows) else np.empty((n_draws, 0))
+    drawn = np.sum([_sampled(part, rows, rng, n_draws, kind) for part in parts], axis=0) if len(rows) else np.empty((n_draws, 0))
     if len(rows) == len(columns):
         return np.asarray(drawn)
     found = np.zeros((n_draws, len(columns)))
     found[:, together] = drawn
     return found
+
+
+def _sampled(
+    fit: FormAverage | ComponentModel, rows: pd.DataFrame, rng: np.random.Generator, n_draws: int, kind: str
+) -> FloatArray:
+    """Draws of a fit, shape (n_draws, n_rows); of runs side by side one error for all rows of which it reads the same."""
+    if kind != RUNS:
+        return fit.sample(rows, rng, n_draws, kind)
+    number, first = distinct_rows(*(rows[name].to_numpy(float) for name in fit.columns))
+    return fit.sample(rows.iloc[first], rng, n_draws, "run")[:, number]
 
 
 def _step_cv(model: Model) -> float:
@@ -295,13 +310,18 @@ def _assumed(name: str, inputs: ConfigurationInputs) -> ComponentMean:
     return ComponentMean(seconds, np.zeros(len(columns), bool), ASSUMED)
 
 
-def _gradient_ratios(model: Model, steps: StepCalls, method: str, kind: str, n_draws: int, rng: np.random.Generator) -> FloatArray:
+def _gradient_ratios(model: Model, inputs: ConfigurationInputs, draws: Draws) -> FloatArray:
     """Drawn step time over its mean, shape (n_draws, n_configs)."""
+    steps, n_draws, rng = inputs.steps, draws.n_draws, draws.rng
     if isinstance(model.gradient, WorkModel):
+        kind = "run" if draws.kind == RUNS else draws.kind
         return model.gradient.step_ratios(steps.calls, rng, n_draws, kind)[:, steps.number]
-    ratios = _coefficient_ratios(model.gradient, steps, method, n_draws, rng)
-    if kind == "run":
-        ratios = ratios * np.exp(_left_out_errors(model, method, (n_draws, steps.n_steps), rng))
+    ratios = _coefficient_ratios(model.gradient, steps, draws.method, n_draws, rng)
+    if draws.kind == "run":
+        ratios = ratios * np.exp(_left_out_errors(model, draws.method, (n_draws, steps.n_steps), rng))
+    if draws.kind == RUNS:
+        errors = network_errors(model.score.step_residuals(draws.method), inputs.configs, n_draws, rng)
+        return ratios[:, steps.number] * np.exp(errors)
     return ratios[:, steps.number]
 
 

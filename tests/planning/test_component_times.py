@@ -51,6 +51,20 @@ def test_draws_lie_around_the_means_and_those_of_a_run_farther(small_model: Any,
     assert (drawn["run"].allreduce_s[..., :2] == 0.0).all()
 
 
+def test_runs_side_by_side_share_the_errors_of_what_they_have_in_common(small_model: Any, inputs: Any) -> None:
+    mean = predict_times(small_model, inputs)
+    of_mean, of_runs = (
+        draw_times(small_model, inputs, mean, kind=kind, n_draws=N_DRAWS, rng=np.random.default_rng(1)) for kind in ("mean", "runs")
+    )
+    # Rows: 1 and 4 nodes with sub-batches of 1 and 2.
+    step, update = of_runs.compute_gradient_s, of_runs.update_weights_s
+    np.testing.assert_array_equal(step[:, 0], step[:, 2])
+    np.testing.assert_array_equal(update[:, 0], update[:, 1])
+    for name in ("compute_gradient_s", "update_weights_s"):
+        assert (getattr(of_runs, name).std(axis=0) > getattr(of_mean, name).std(axis=0)).all(), name
+    assert np.ptp(step[:, 1] / step[:, 0]) > np.ptp(of_mean.compute_gradient_s[:, 1] / of_mean.compute_gradient_s[:, 0])
+
+
 def test_launches_that_a_device_waits_for_are_not_uncertain_as_its_kernels_are(small_model: Any, inputs: Any) -> None:
     def relative_spread(start_s: float) -> np.ndarray[Any, Any]:
         gradient = dataclasses.replace(small_model.gradient, launches=Launches(call_s=0.0, start_s=start_s, launch_s=0.0))

@@ -1,4 +1,4 @@
-"""What the model's own uncertainty makes of a ranking: does a window hold, does the first stay first."""
+"""What the uncertainty of the models makes of a ranking: does a window hold, does the first stay first."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.shown import Shown
@@ -21,7 +22,7 @@ RANK_LEVELS = (0.05, 0.95)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CandidateDraws:
-    """Candidates under joint draws of the component models; arrays of shape (n_draws, n_rows).
+    """Candidates under joint draws of the component models and their errors; arrays of shape (n_draws, n_rows).
 
     Attributes
     ----------
@@ -86,6 +87,7 @@ def draw_candidates(
     *,
     cost_of: Objective,
     epochs: Epochs | None = None,
+    strays: FloatArray | None = None,
 ) -> CandidateDraws:
     """Solve all draws and say, for each, what every candidate costs and whether it holds the windows.
 
@@ -102,6 +104,8 @@ def draw_candidates(
         What must hold.
     cost_of, epochs
         As in `mlperf.planning.search.search_grid.solve_search`.
+    strays : array, shape (n_draws, n_rows), optional
+        What mini-batch sizes are off by besides, factors.
     """
     best_known = solve_iterations(times, run)
     centre, moved = solve_iterations(times, run, "second_moment"), solve_iterations(drawn, run, "second_moment")
@@ -112,6 +116,8 @@ def draw_candidates(
         column: window.exact_values(times, best_known, run) * _ratio(window, drawn, moved, times, centre, run)
         for column, window in wanted.items()
     }
+    if strays is not None:
+        values = {column: value if column == STALENESS else value * strays for column, value in values.items()}
     seconds = epoch_time(best_known.gpu_iteration_s * moved.gpu_iteration_s / centre.gpu_iteration_s, run)
     if epochs is not None:
         seconds = seconds * epochs(values[MEAN], values[STALENESS], run.subbatch_size)
@@ -122,6 +128,28 @@ def draw_candidates(
 def _ratio(window: Window, drawn: ComponentTimes, moved: State, times: ComponentTimes, centre: State, run: RunGrid) -> FloatArray:
     at_mean = window.grid_values(times, centre, run)
     return np.asarray(window.grid_values(drawn, moved, run) / np.where(at_mean > 0.0, at_mean, 1.0))
+
+
+def left_out_strays(drawn: FloatArray, half_width: FloatArray, level: float, rng: np.random.Generator) -> FloatArray:
+    """Factors that make draws as wide as the errors of what was left out, where those are wider; one number a draw for all rows.
+
+    Parameters
+    ----------
+    drawn : array, shape (n_draws, n_rows)
+        Positive.
+    half_width : array, shape (n_rows,)
+        Of the interval of the logarithm at ``level``; NaN where nothing was left out.
+    level : float
+        In (0, 1).
+    rng : Generator
+
+    Returns
+    -------
+    array, shape (n_draws, n_rows)
+    """
+    wanted = np.nan_to_num(half_width) / float(ndtri(0.5 + 0.5 * level))
+    more = np.sqrt(np.maximum(np.square(wanted) - np.var(np.log(drawn), axis=0), 0.0))
+    return np.asarray(np.exp(rng.standard_normal((len(drawn), 1)) * more))
 
 
 def rank_stability(drawn: CandidateDraws, cost: FloatArray, k: int = TOP) -> RankStability:

@@ -11,11 +11,11 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import DataError, DomainError
 from mlperf.models.uncertainty.intervals import Interval
-from mlperf.planning.component_times import ASSUMED, PredictedTimes, draw_times, predict_times
+from mlperf.planning.component_times import ASSUMED, RUNS, PredictedTimes, draw_times, predict_times
 from mlperf.planning.inputs import ConfigurationInputs, configuration_inputs
 from mlperf.planning.outside import refuse_outside
 from mlperf.planning.predict import outside_means
-from mlperf.planning.search.draws import CandidateDraws, draw_candidates, first_share, rank_bounds, rank_stability
+from mlperf.planning.search.draws import CandidateDraws, draw_candidates, first_share, left_out_strays, rank_bounds, rank_stability
 from mlperf.planning.search.objectives import epochs_of, objective_column, objective_of, priced, target_columns
 from mlperf.planning.search.options import SearchOptions
 from mlperf.planning.search.result import SearchResult
@@ -27,6 +27,7 @@ from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.minibatch import minibatch_std
+from mlperf.systems.sprint.outputs import mean_minibatch_size
 from mlperf.systems.sprint.staleness import mean_staleness
 from mlperf.training.model import Model
 
@@ -205,15 +206,27 @@ def _draws(problem: _Problem, rows: IntArray) -> tuple[CandidateDraws, Interval]
         return CandidateDraws(np.zeros((N_DRAWS, 0)), np.zeros((N_DRAWS, 0), bool)), Interval(np.zeros(0), np.zeros(0), LEVEL)
     inputs, rng = problem.inputs.take(rows), np.random.default_rng(options.seed)
     predicted = predict_times(problem.model, inputs, options.method)
-    drawn = draw_times(problem.model, inputs, predicted, kind="mean", n_draws=N_DRAWS, rng=rng).scaled(options.factors or {})
+    drawn = draw_times(problem.model, inputs, predicted, kind=RUNS, n_draws=N_DRAWS, rng=rng).scaled(options.factors or {})
     means, run = problem.times.take(rows), problem.run.take(rows)
-    in_seconds = draw_candidates(drawn, means, run, options.windows, cost_of=_in_seconds)
+    strays = _strays(problem, inputs, drawn, rng)
+    in_seconds = draw_candidates(drawn, means, run, options.windows, cost_of=_in_seconds, strays=strays)
     low, high = np.quantile(in_seconds.cost, (0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)), axis=0)
     cost_of, epochs = objective_of(options.objective, machine), epochs_of(options.objective, options.quality)
     if cost_of is None and epochs is None:
         return in_seconds, Interval(low, high, LEVEL)
-    draws = draw_candidates(drawn, means, run, options.windows, cost_of=cost_of or _in_seconds, epochs=epochs)
+    draws = draw_candidates(drawn, means, run, options.windows, cost_of=cost_of or _in_seconds, epochs=epochs, strays=strays)
     return draws, Interval(low, high, LEVEL)
+
+
+def _strays(problem: _Problem, inputs: ConfigurationInputs, drawn: ComponentTimes, rng: np.random.Generator) -> FloatArray | None:
+    """What mini-batches of whole runs that were left out were off by beyond the draws of times; None without such runs."""
+    model, options = problem.model, problem.options
+    if model.runs is None:
+        return None
+    steps = model.score.step_residuals(options.method)
+    half = model.runs.half_width(MEAN, inputs.run_keys, LEVEL, steps, options.method)
+    moved = solve_iterations(drawn, inputs.run, "second_moment")
+    return left_out_strays(mean_minibatch_size(moved.gpu_iteration_s, moved.update_iteration_s, inputs.run), half, LEVEL, rng)
 
 
 def _in_seconds(seconds: FloatArray, _: RunGrid) -> FloatArray:

@@ -14,7 +14,7 @@ from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import check_count
 from mlperf.core.shown import Shown, plain
 from mlperf.models.uncertainty.intervals import Interval
-from mlperf.planning.component_times import ASSUMED, Draws
+from mlperf.planning.component_times import ASSUMED, RUNS, Draws
 from mlperf.planning.inputs import ConfigurationInputs, configuration_inputs, machine_of, of_job, one_network
 from mlperf.planning.search.draws import CandidateDraws, RankStability, first_share, rank_bounds, rank_stability
 from mlperf.planning.search.objectives import objective_of, priced
@@ -48,7 +48,7 @@ class SystemSearch(Shown):
     objective : str
         What is minimised: ``epoch_s``, ``cost`` or ``energy_j`` of an epoch.
     best : DataFrame
-        ``rank``, sizes, settings, outputs, ``cost, energy_j, first_share`` (share of joint draws of the component models in which
+        ``rank``, sizes, settings, outputs, ``cost, energy_j, first_share`` (share of joint draws of the models in which
         the row is the best), ``rank_low, rank_high``, ``in_domain``.
     misses : DataFrame
         Where ``best`` is empty: the rows nearest to the window.
@@ -212,8 +212,7 @@ def _ranked(
     if options.strict:
         refuse_outside(model, asked_of, system, means, options)
     epoch_s = table[EPOCH].to_numpy(float)[rows]
-    # What all rows miss alike does not change their order: draws of the mean tell it.
-    seconds = _drawn_epochs_s(model, system, asked_of, means, epoch_s, options, "mean", N_RANKING_DRAWS)
+    seconds = _drawn_epochs_s(model, system, asked_of, means, epoch_s, options, RUNS, N_RANKING_DRAWS)
     cost = priced(seconds, asked_of.configs["n_nodes"].to_numpy(int), asked_of.machine).get(asked.objective, seconds)
     found = CandidateDraws(cost, np.ones(seconds.shape, bool))
     rank_low, rank_high = rank_bounds(found)

@@ -115,7 +115,8 @@ def stability_lines(stability: RankStability | None, *, has_windows: bool) -> li
         "rank low, rank high: 5 % and 95 % quantiles of its rank",
     ]
     return [
-        f"Of {stability.n_draws} joint draws of the models, {percent_text(stability.first_stays)} keep the first row first; "
+        f"Of {stability.n_draws} joint draws of the models and their errors, {percent_text(stability.first_stays)} keep the first "
+        "row first; "
         f"{percent_text(stability.overlap)} of the top {stability.k} stay in it; Kendall's tau of the "
         f"{stability.n_candidates} best rows is {number_text(stability.kendall_tau, 3)} "
         f"({number_text(stability.kendall_tau_low, 3)} in the worst 5 %).",

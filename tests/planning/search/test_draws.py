@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from mlperf.planning.search.draws import CandidateDraws, draw_candidates, first_share, kendall_taus, rank_bounds, rank_stability
+from mlperf.planning.search.draws import (
+    CandidateDraws,
+    draw_candidates,
+    first_share,
+    kendall_taus,
+    left_out_strays,
+    rank_bounds,
+    rank_stability,
+)
 from mlperf.planning.search.windows import MEAN, QUANTILE, STALENESS, Window
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import solve_iterations
@@ -53,6 +61,15 @@ def test_stability_is_that_of_a_loop_over_draws() -> None:
     assert found.kendall_tau == pytest.approx(np.mean(taus))
     assert found.kendall_tau_low == pytest.approx(np.quantile(taus, 0.05))
     assert first_share(drawn)[0] == pytest.approx(found.first_stays)
+
+
+def test_draws_become_as_wide_as_what_was_left_out_and_no_narrower() -> None:
+    rng = np.random.default_rng(2)
+    moved = np.exp(rng.standard_normal((20_000, 3)) * [0.05, 0.05, 0.2])
+    half = np.array([1.96 * 0.1, np.nan, 1.96 * 0.1])
+    strays = left_out_strays(moved, half, 0.95, rng)
+    np.testing.assert_allclose(np.log(moved * strays).std(axis=0), [0.1, 0.05, 0.2], rtol=0.03)
+    np.testing.assert_array_equal(strays[:, 1:], 1.0)
 
 
 def test_tau_is_scipys() -> None:

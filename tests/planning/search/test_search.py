@@ -56,6 +56,18 @@ def test_probability_lies_between_edge_and_middle(found: Any) -> None:
     assert found.best["window_probability"].max() > 0.9
 
 
+def test_a_window_that_ends_at_the_predicted_size_holds_in_half_of_the_draws(small_model: Any) -> None:
+    one: dict[str, Any] = {"n_nodes": [4], "n_gpus_per_node": [2], "subbatch_size": [4]}
+    size = mlperf.predict_epoch(small_model, "alexnet", "cpu-cluster", JOB, n_draws=20, **one).mean_minibatch_size[0]
+    shares = [
+        mlperf.search_runs(small_model, "alexnet", "cpu-cluster", JOB, minibatch=window, **one).best["window_probability"].iloc[0]
+        for window in ((0.5 * size, 1.0001 * size), (0.9999 * size, 2.0 * size), (0.97 * size, 1.03 * size))
+    ]
+    assert shares[0] == pytest.approx(0.5, abs=0.2)
+    assert shares[0] + shares[1] == pytest.approx(1.0, abs=0.05)
+    assert shares[2] < 0.9
+
+
 def test_an_empty_window_names_the_nearest_misses(small_model: Any) -> None:
     machine = load_machine("cpu-cluster")
     nothing = mlperf.search_runs(
