@@ -26,8 +26,8 @@ class SearchResult(Shown):
         epoch) or ``time_to_target`` (seconds until ``target_accuracy``).
     best : DataFrame
         The ``top`` best rows inside the windows: ``rank, n_nodes, n_gpus_per_node, subbatch_size, epoch_s, mean_minibatch_size,
-        minibatch_std, mean_staleness, cost, energy_j, window_probability`` (share of joint draws of the models and
-        their errors in which every window holds), ``first_share`` (in which the row is the best), ``rank_low, rank_high`` (5 % and 95 % quantiles
+        minibatch_std, mean_staleness, cost, energy_j, window_probability`` (share of joint draws of the models and their errors in
+        which every window holds), ``first_share`` (in which the row is the best), ``rank_low, rank_high`` (5 % and 95 % quantiles
         of its rank), ``in_domain, closed``; the quantile where the window is one; epochs and time to the target with intervals
         where a quality model was given.
     misses : DataFrame
