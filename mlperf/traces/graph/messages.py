@@ -46,6 +46,13 @@ class Messages:
         ends = np.concatenate((self.send_call, self.recv_call))
         return ends[np.isin(calls.kind[ends], (Kind.ISEND, Kind.IRECV))]
 
+    def posted(self) -> tuple[IntArray, IntArray]:
+        """Events of posted ends that a WAIT completes, and the calls of those WAITs, each of shape (n_posted,)."""
+        event = np.concatenate((self.send, self.recv))
+        call, done = np.concatenate((self.send_call, self.recv_call)), np.concatenate((self.send_done, self.recv_done))
+        waited = (done != call) & (done >= 0)
+        return event[waited], done[waited]
+
 
 def messages_of(table: EventTable, calls: Calls) -> Messages:
     """Messages by the table's `match`.

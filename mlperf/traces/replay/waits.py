@@ -22,7 +22,7 @@ class Waits:
     ----------
     wait_ns : array of int64, shape (n_events,)
         Of each event, nanoseconds; never both ends of a message (but for acausal constants). A posted send or receive has the wait
-        of its WAIT for it; the WAIT itself the longest of these.
+        of its WAIT for its partner; the WAIT itself all that it spends before what it completes is complete, transfers too.
     partner : array of int32 or int64, shape (n_events,)
         Event waited for: the message's other end, in a collective operation the last to come, or its root; -1 if none.
     zero_call : array of int32 or int64, shape (n_events,)

@@ -293,6 +293,7 @@ def _moved(run: Replay, changed: Replay, edits: Sequence[Edit]) -> tuple[IntArra
         if edit.what != "wait":
             continue
         events = events_of(run, edit)
+        events = np.union1d(events, _completed_by(run, events))
         waiting = events[waits.zero_call[events] >= 0]
         if not len(waiting):
             first = events[:1]
@@ -305,3 +306,9 @@ def _moved(run: Replay, changed: Replay, edits: Sequence[Edit]) -> tuple[IntArra
         return None
     order = sorted(nodes)
     return np.array(order, dtype=np.int64), np.array([nodes[node] for node in order], dtype=np.int64)
+
+
+def _completed_by(run: Replay, events: IntArray) -> IntArray:
+    """Posted ends that WAITs among some events complete: a WAIT waits for nobody but the partners of these."""
+    posted, done = run.program.messages.posted()
+    return posted[np.isin(run.program.calls.event[done], events)]

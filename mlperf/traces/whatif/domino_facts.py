@@ -61,8 +61,10 @@ def domino_of(swept: Sweep, event: int) -> Domino:
     calls, table = run.program.calls, run.program.table
     partner, call = int(waits.partner[event]), int(waits.zero_call[event])
     row = int(calls.rows[event])
-    after = run.again(fixed=([run.graph.start_node[call]], [waits.zero_ns[event]])).waits.wait_ns - waits.wait_ns
-    after[event] = 0
+    # Of calls: both halves of one wait at once, and a posted message in its WAIT.
+    after = run.again(fixed=([run.graph.start_node[call]], [waits.zero_ns[event]])).waits.call_ns - waits.call_ns
+    posted, done = run.program.messages.posted()
+    after[done[posted == event] if event in posted else calls.call[event]] = 0
     total = int(swept.wait_zero_ns[event])
     return Domino(
         event=event,

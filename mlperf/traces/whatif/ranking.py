@@ -36,7 +36,7 @@ class Ranking(Shown, frame="changes"):
         The best: the change as ``--assume`` takes it, call and place, bytes, seconds that the event waits or lasts, T after the
         change, seconds saved and their share.
     places : DataFrame
-        Per call and place: events, waits of all, the largest saving of one of them.
+        Per call and place: events, waits of all, the largest saving of one of them, of a WAIT that of one message it completes.
     validation : Validation
     """
 
@@ -101,7 +101,8 @@ def all_changes(swept: Sweep) -> Changes:
     """Every single change that can change anything, in no order."""
     run, calls = swept.run, swept.run.program.calls
     waits, length = swept.waits.wait_ns, run.end_ns - run.start_ns
-    waiting, lasting = np.flatnonzero(waits > 0), np.flatnonzero(length > 0)
+    # A WAIT waits for the partners of what it completes, whose own changes these are.
+    waiting, lasting = np.flatnonzero(swept.waits.zero_call >= 0), np.flatnonzero(length > 0)
     computing = np.flatnonzero(run.times.compute_ns > 0)
     event = np.concatenate((calls.event, np.full(run.program.n_ranks, UNSET)))
     rank = np.concatenate((calls.rank, np.arange(run.program.n_ranks)))
@@ -159,7 +160,9 @@ def _places(swept: Sweep) -> pd.DataFrame:
     )
     _, first, place = np.unique(keys, axis=1, return_index=True, return_inverse=True)
     saved = np.zeros(len(first), dtype=np.int64)
-    np.maximum.at(saved, place.ravel(), swept.total_ns - swept.wait_zero_ns)
+    total, (posted, done) = swept.wait_zero_ns.copy(), run.program.messages.posted()
+    np.minimum.at(total, run.program.calls.event[done], swept.wait_zero_ns[posted])
+    np.maximum.at(saved, place.ravel(), swept.total_ns - total)
     found = pd.DataFrame(
         {
             "place": _names(run, rows[first]),
@@ -172,5 +175,5 @@ def _places(swept: Sweep) -> pd.DataFrame:
 
 
 def longest_wait(run: Replay) -> int:
-    """The event that waits longest: what one would fix without a tool."""
-    return int(run.waits.wait_ns.argmax())
+    """The event that waits longest for a partner: what one would fix without a tool."""
+    return int(np.where(run.waits.zero_call >= 0, run.waits.wait_ns, 0).argmax())
