@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mlperf.traces.events.kinds import Flag, Kind
+from mlperf.traces.events.matching import match_messages
 from mlperf.traces.events.table import EventTable, event_table
 
 PROGRAM_X = (
@@ -36,3 +37,17 @@ def table_of_calls(ranks: Any, messages: Any, ticks_per_ns: int = 1) -> EventTab
     names = ("start_ns", "rank", "kind", "peer", "size_bytes", "tag")
     columns = {name: [row[name] for row in rows] for name in names}
     return event_table(len(rows), match=match, flags=Flag.ASSUMED_TIME, attributes={"n_ranks": len(ranks)}, **columns)
+
+
+def head_to_head(*more: tuple[int, int, int, Kind, int, int]) -> EventTable:
+    """Two ranks that send 100 bytes to each other before either receives, as all go on while sends do not wait; and more calls.
+
+    Parameters
+    ----------
+    *more : tuple
+        Start and duration in ns, rank, kind, peer, bytes.
+    """
+    both = [(1000, 200, rank, Kind.SEND, 1 - rank, 100) for rank in (0, 1)]
+    both += [(1200, 2000, rank, Kind.RECV, 1 - rank, 100) for rank in (0, 1)]
+    columns = zip(("start_ns", "duration_ns", "rank", "kind", "peer", "size_bytes"), zip(*both, *more, strict=True), strict=True)
+    return match_messages(event_table(len(both) + len(more), **dict(columns)))

@@ -46,6 +46,8 @@ def tolerance_sections(found: Tolerance) -> tuple[Section, ...]:
     hidden = found.parameters["parameter"][found.parameters["slope_right"].isna()].tolist()
     if hidden:
         text += f" The constants of this network hide {', '.join(hidden)}."
+    if found.eager_limits["time_s"].isna().any():
+        text += " Under an eager limit without a time calls wait for one another in a circle, and the run would never end."
     return (
         Section(
             f"How much each may grow until the run takes {percent_text(found.share)} longer",

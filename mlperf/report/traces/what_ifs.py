@@ -138,9 +138,15 @@ def domino_answer(found: Dominoes) -> Answer:
     return Answer(asked, f"push {first['change']} at {first['place']} first: {saved_text(found.time_s, found.best_s)}")
 
 
+NEVER_ENDS = "calls wait for one another in a circle, and the run would never end"
+
+
 def balance_sections(found: Balances) -> tuple[Section, ...]:
     """Steps, the warning about sigma, what they rest on."""
-    lines = [f"Every step balanced: {plain_time(found.all_s)}, {saved_text(found.time_s, found.all_s)}."]
+    every = NEVER_ENDS if math.isnan(found.all_s) else f"{plain_time(found.all_s)}, {saved_text(found.time_s, found.all_s)}"
+    lines = [f"Every step balanced: {every}."]
+    if found.steps["balanced_s"].isna().any():
+        lines.append(f"A step without a time: {NEVER_ENDS}. More of its messages would be synchronous than when it ran.")
     if len(found.steps) and int(found.steps["step"].iloc[0]) != found.largest_sigma:
         lines.append(f"{SIGMA_WARNING} (Step {found.largest_sigma} has the largest sigma.)")
     secondary = (("mean_bytes", "most_bytes"), "longest_s", "mean_s", "volume_balanced_s", "label")
@@ -155,6 +161,8 @@ def balance_answer(found: Balances) -> Answer:
     """The best step."""
     asked = f"{found.source}, {plain_time(found.time_s)}"
     best = found.steps.iloc[0]
+    if math.isnan(best["balanced_s"]):
+        return Answer(asked, f"with any step of {found.region} balanced {NEVER_ENDS}")
     return Answer(
         asked, f"balancing step {best['step']} of {found.region} saves most: {saved_text(found.time_s, best['balanced_s'])}"
     )

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mlperf.core.arrays import IntArray
+from mlperf.core.errors import DataError
 from mlperf.traces.events.table import EventTable
-from mlperf.traces.graph.dag import NEVER, forward
+from mlperf.traces.graph.dag import NEVER, Cycle, forward
 from mlperf.traces.graph.layout import RunGraph, lay_out
 from mlperf.traces.graph.program import Program, program_of
 from mlperf.traces.replay.splits import Splits, split_times
 from mlperf.traces.replay.times import Times, edge_weights
 from mlperf.traces.replay.timing import Network, Timing, network
 from mlperf.traces.replay.waits import Waits, waits_of
+
+NS = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,3 +145,13 @@ def replay_times(
         graph = lay_out(program, costs.eager, gaps=timing.gaps)
     weights = edge_weights(graph, times)
     return Replay(timing, costs, graph, times, splits, weights, forward(graph.dag, weights))
+
+
+def time_s(make: Callable[[], Replay]) -> float:
+    """T of the replay that is made, seconds; NaN where its calls would wait for one another in a circle, and never end."""
+    try:
+        return make().total_ns * NS
+    except DataError as error:
+        if not isinstance(error.__cause__, Cycle):
+            raise
+        return float("nan")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from mlperf.core.shown import Shown
 from mlperf.traces.replay.batch import changed_edges, replay_batch
-from mlperf.traces.replay.run import Replay
+from mlperf.traces.replay.run import Replay, time_s
 from mlperf.traces.replay.times import edge_weights
 from mlperf.traces.whatif.combine import balanced_change, edited
 from mlperf.traces.whatif.edits import Edit
@@ -34,9 +35,9 @@ class Balances(Shown, frame="steps"):
     steps : DataFrame
         One row a step, the best first: mean, largest and standard deviation (sigma) over the ranks of the computing time; bytes
         that the mean and the busiest rank send; T with computation, with volume, and with both (A4(k)) balanced in that
-        step; seconds saved.
+        step (NaN where balanced volume makes calls wait for one another in a circle); seconds saved.
     all_s : float
-        T with every step balanced.
+        T with every step balanced, or NaN.
     largest_sigma : int
         The step with the largest sigma.
     validation : Validation
@@ -66,7 +67,7 @@ def rank_steps(run: Replay, region: str | None = None) -> Balances:
     steps = cut.steps[name]
     compute = _compute_lanes(run, steps)
     both, volume = (
-        [_balanced(run, name, (step,), parts, cut) for step in range(steps.n_steps)]
+        [_balanced_s(run, name, (step,), parts, cut) for step in range(steps.n_steps)]
         for parts in (("compute", "volume"), ("volume",))
     )
     frame = pd.DataFrame(
@@ -79,8 +80,8 @@ def rank_steps(run: Replay, region: str | None = None) -> Balances:
             "mean_bytes": steps.sent_bytes.mean(axis=0),
             "most_bytes": steps.sent_bytes.max(axis=0),
             "compute_balanced_s": np.array(compute) * NS,
-            "volume_balanced_s": np.array(volume) * NS,
-            "balanced_s": np.array(both) * NS,
+            "volume_balanced_s": volume,
+            "balanced_s": both,
         }
     )
     frame["saved_s"] = run.total_ns * NS - frame["balanced_s"]
@@ -89,7 +90,7 @@ def rank_steps(run: Replay, region: str | None = None) -> Balances:
         steps.region,
         run.total_ns * NS,
         frame.sort_values("saved_s", ascending=False, kind="stable", ignore_index=True),
-        _balanced(run, name, (), ("compute", "volume"), cut) * NS,
+        _balanced_s(run, name, (), ("compute", "volume"), cut),
         int(steps.sigma_ns.argmax()),
         validation_of(run),
     )
@@ -105,7 +106,7 @@ def _compute_lanes(run: Replay, steps: Steps) -> list[int]:
     return total
 
 
-def _balanced(run: Replay, name: str, chosen: tuple[int, ...], parts: tuple[str, ...], cut: Cut) -> int:
-    """T with some steps balanced (none named: all), nanoseconds."""
+def _balanced_s(run: Replay, name: str, chosen: tuple[int, ...], parts: tuple[str, ...], cut: Cut) -> float:
+    """T with some steps balanced (none named: all), seconds; NaN where calls would wait for one another in a circle."""
     edit = dataclasses.replace(Edit("balance", "balance"), region=name, steps=chosen, parts=parts)
-    return edited(run, [edit], cut).total_ns
+    return time_s(partial(edited, run, [edit], cut))

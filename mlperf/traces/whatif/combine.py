@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import UsageError
 from mlperf.traces.events.kinds import UNSET
 from mlperf.traces.graph.dag import NEVER, forward
@@ -150,10 +150,8 @@ def retimed(run: Replay, costs: Network) -> Times:
     before, times, messages = run.network, run.times, run.program.messages
     own = times.own_ns.copy()
     send_blocks, recv_blocks = messages.send_done == messages.send_call, messages.recv_done == messages.recv_call
-    change = _longest_ns(run, costs) - _longest_ns(run, before)
-    measured = ~run.splits.modelled
-    whole_send = send_blocks & measured[messages.send_call] & (times.send_ns == own[messages.send_call])
-    whole_recv = recv_blocks & measured[messages.recv_call] & (times.recv_ns == own[messages.recv_call])
+    change = longest_ns(run, costs) - longest_ns(run, before)
+    whole_send, whole_recv = whole_ends(run)
     send = np.where(whole_send, change[messages.send_call], costs.send_ns - before.send_ns)
     recv = np.where(whole_recv, change[messages.recv_call], costs.recv_ns - before.recv_ns)
     send, recv = np.maximum(times.send_ns + send, 0), np.maximum(times.recv_ns + recv, 0)
@@ -167,7 +165,17 @@ def retimed(run: Replay, costs: Network) -> Times:
     return times.replace(own_ns=own, send_ns=send, recv_ns=recv, off_ns=costs.off_ns, gap_ns=costs.gap_ns)
 
 
-def _longest_ns(run: Replay, costs: Network) -> IntArray:
+def whole_ends(run: Replay) -> tuple[BoolArray, BoolArray]:
+    """Sends and receives whose time was measured with their call as a whole, each of shape (n_messages,)."""
+    own, messages, measured = run.times.own_ns, run.program.messages, ~run.splits.modelled
+    send, recv = messages.send_call, messages.recv_call
+    return (
+        (messages.send_done == send) & measured[send] & (run.times.send_ns == own[send]),
+        (messages.recv_done == recv) & measured[recv] & (run.times.recv_ns == own[recv]),
+    )
+
+
+def longest_ns(run: Replay, costs: Network) -> IntArray:
     """The longest of the model's times of each call's own ends, shape (n_calls,); 0 where it has none."""
     messages, longest = run.program.messages, np.zeros(len(run.program.calls), dtype=np.int64)
     for call, done, end_ns in (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,10 +14,10 @@ from mlperf.core.jit import jit
 from mlperf.core.shown import Shown
 from mlperf.systems.loggps.costs import message_slopes
 from mlperf.traces.graph.dag import Numbers, forward
-from mlperf.traces.replay.run import Replay, replay_times
+from mlperf.traces.replay.run import Replay, replay_times, time_s
 from mlperf.traces.replay.times import Times, edge_weights
 from mlperf.traces.replay.timing import network
-from mlperf.traces.whatif.combine import retimed
+from mlperf.traces.whatif.combine import longest_ns, retimed, whole_ends
 from mlperf.traces.whatif.load import Validation, network_text, validation_of
 
 PARAMETERS = {"L": "latency_s", "o": "overhead_s", "G": "gap_s_per_byte"}
@@ -43,7 +44,7 @@ class Tolerance(Shown, frame="parameters"):
         bytes of G); lambda, the share of T that they make up; how much it may grow until T has grown by `share` (infinite if
         it never does), and its value then. All NaN of one that the preset's constants hide.
     eager_limits : DataFrame
-        T for other eager limits, at quantiles of the messages' sizes.
+        T for other eager limits, at quantiles of the messages' sizes; NaN where calls would wait for one another in a circle.
     modelled_share : float
         Share of the time without waits that is modelled; the rest holds the machine that it was recorded on.
     validation : Validation
@@ -105,24 +106,35 @@ def slopes(run: Replay, name: str) -> tuple[int, int]:
 def _edge_slopes(run: Replay, name: str, sign: int) -> IntArray:
     """How many of a parameter are in the weight of each edge, shape (n_edges,); of a call with two ends, of the longer one.
 
-    Where both last alike long, the larger (``sign`` 1) or the smaller (-1) number.
+    Of a call that was measured as a whole the longer one is told by the model's times, as `retimed` has it. Where both last alike
+    long, the larger (``sign`` 1) or the smaller (-1) number.
     """
     messages = run.program.messages
     costs = message_slopes(run.timing.preset, run.timing.parameters, messages.size_bytes, name)
     send, recv, off = (np.rint(each).astype(np.int64) for each in (costs.send, costs.recv, costs.off))
-    unset = np.iinfo(np.int64).min
-    own = np.full(len(run.program.calls), unset, dtype=np.int64)
-    for call, done, values, lasts in (
-        (messages.send_call, messages.send_done, send, run.times.send_ns),
-        (messages.recv_call, messages.recv_done, recv, run.times.recv_ns),
-    ):
-        longest = (call == done) & (lasts == run.times.own_ns[call])
-        np.maximum.at(own, call[longest], sign * values[longest])
-    own = np.where(own == unset, 0, sign * own)
+    model = longest_ns(run, run.network)
+    of_longest = sign * _largest(run, sign * send, sign * recv, run.network.send_ns, run.network.recv_ns, model)
+    whole_send, whole_recv = whole_ends(run)
+    send = np.where(whole_send, of_longest[messages.send_call], send)
+    recv = np.where(whole_recv, of_longest[messages.recv_call], recv)
+    own = sign * _largest(run, sign * send, sign * recv, run.times.send_ns, run.times.recv_ns, run.times.own_ns)
     if name == "overhead_s":
         own[messages.posts(run.program.calls)] = 1
     compute = np.zeros(len(run.times.compute_ns), dtype=np.int64)
     return edge_weights(run.graph, Times(compute, own, send, recv, off, np.zeros(len(messages), dtype=np.int64)))
+
+
+def _largest(run: Replay, send: IntArray, recv: IntArray, send_ns: IntArray, recv_ns: IntArray, lasts_ns: IntArray) -> IntArray:
+    """The largest value among the own ends of each call that last as long as the call does, shape (n_calls,); 0 without any."""
+    messages, unset = run.program.messages, np.iinfo(np.int64).min
+    largest = np.full(len(lasts_ns), unset, dtype=np.int64)
+    for call, done, values, end_ns in (
+        (messages.send_call, messages.send_done, send, send_ns),
+        (messages.recv_call, messages.recv_done, recv, recv_ns),
+    ):
+        chosen = (call == done) & (end_ns == lasts_ns[call])
+        np.maximum.at(largest, call[chosen], values[chosen])
+    return np.where(largest == unset, 0, largest)
 
 
 @jit
@@ -175,8 +187,8 @@ def tolerated(run: Replay, name: str, share: float) -> float:
 
 
 def _eager_limits(run: Replay) -> pd.DataFrame:
-    """T at eager limits that are quantiles of the sizes."""
+    """T at eager limits that are quantiles of the sizes; NaN at one under which calls would wait for one another for ever."""
     sizes = run.program.messages.size_bytes
     limits = np.unique(np.concatenate(([0.0], np.quantile(sizes, QUANTILES, method="higher")))) if len(sizes) else np.zeros(1)
-    rows = [(limit, changed(run, eager_limit_bytes=float(limit)).total_ns * NS) for limit in limits.tolist()]
+    rows = [(limit, time_s(partial(changed, run, eager_limit_bytes=float(limit)))) for limit in limits.tolist()]
     return pd.DataFrame(rows, columns=["eager_limit_bytes", "time_s"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from message_programs import protocol_timing
+from replayed_programs import head_to_head
 from stepped_programs import binary_swap, myrinet
 
 from mlperf.report.traces.limits import (
@@ -33,6 +35,11 @@ def test_the_latency_is_told_with_how_often_it_counts() -> None:
     assert "more latency makes it 1.00 % longer" in tolerance_answer(found).text()
     assert "3 latencies on the critical path" in tolerance_answer(found).text()
     assert "lambda" in tolerance_sections(found)[-2].text
+
+
+def test_an_eager_limit_without_a_time_is_explained() -> None:
+    assert "never end" in tolerance_sections(tolerance(replay(head_to_head(), protocol_timing())))[-2].text
+    assert "never end" not in tolerance_sections(tolerance(replay(binary_swap(), myrinet())))[-2].text
 
 
 def test_the_smallest_factor_is_named() -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from message_programs import protocol_timing
+from replayed_programs import head_to_head
 from stepped_programs import BALANCED, binary_swap, myrinet
 
 from mlperf.core.shown import Shown
 from mlperf.report.text.views import result_sections
 from mlperf.report.traces.what_ifs import (
+    NEVER_ENDS,
     assumed_answer,
     balance_answer,
     balance_sections,
@@ -18,6 +21,7 @@ from mlperf.report.traces.what_ifs import (
     validation_answer,
     validation_text,
 )
+from mlperf.traces.events.kinds import Kind
 from mlperf.traces.replay import replay
 from mlperf.traces.whatif.assumed import assume
 from mlperf.traces.whatif.balance import rank_steps
@@ -62,6 +66,14 @@ def test_the_warning_about_sigma_appears_where_it_holds() -> None:
     text = " ".join(section.text for section in balance_sections(rank_steps(replay(binary_swap(), myrinet()))))
     assert "Every step balanced" in text
     assert "largest sigma is not" not in text
+
+
+def test_a_balance_that_never_ends_is_told() -> None:
+    run = replay(head_to_head((0, 9000, 2, Kind.SEND, 3, 9000), (0, 9500, 3, Kind.RECV, 2, 9000)), protocol_timing())
+    found = rank_steps(run)
+    assert balance_answer(found).text().endswith(NEVER_ENDS)
+    text = " ".join(section.text for section in balance_sections(found))
+    assert text.count(NEVER_ENDS) == 2
 
 
 @pytest.mark.parametrize("width", [60, 100])

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from message_programs import protocol_timing
+from replayed_programs import head_to_head
 from stepped_programs import BALANCED, UNBALANCED, binary_swap, myrinet
 
+from mlperf.traces.events.kinds import Kind
 from mlperf.traces.replay import Replay, replay
 from mlperf.traces.whatif import pieces
 from mlperf.traces.whatif.balance import rank_steps
@@ -50,3 +53,12 @@ def test_a_run_is_laid_into_its_steps_once_however_many_there_are(monkeypatch: p
     monkeypatch.setattr(pieces, "steps_of", counting)
     rank_steps(replay(binary_swap(), myrinet()))
     assert len(laid) == 1
+
+
+def test_a_step_whose_balanced_volume_never_ends_has_no_time() -> None:
+    """The mean of what 3 ranks send is beyond the eager limit, and two of them send to each other first."""
+    run = replay(head_to_head((0, 9000, 2, Kind.SEND, 3, 9000), (0, 9500, 3, Kind.RECV, 2, 9000)), protocol_timing())
+    found = rank_steps(run)
+    (step,) = found.steps.itertuples()
+    assert np.isnan([step.volume_balanced_s, step.balanced_s, step.saved_s, found.all_s]).all()
+    assert step.compute_balanced_s == edited(run, [read_edit("balance(compute)", run.timing)]).total_ns * 1e-9

@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 from message_programs import Run, protocol_timing, random_program, recorded
+from replayed_programs import head_to_head
 from stepped_programs import binary_swap, myrinet
 
 from mlperf.traces.replay import replay
@@ -82,3 +83,25 @@ def test_a_latency_that_is_on_no_path_is_tolerated_for_ever() -> None:
     run = replay(table, protocol_timing())
     assert slopes(run, "latency_s") == (0, 0)
     assert tolerated(run, "latency_s", 0.01) == pytest.approx(1.01 - 5e-6, rel=0.01)
+
+
+@pytest.mark.parametrize("name", PARAMETERS.values())
+def test_slopes_and_tolerances_of_measured_runs_are_those_of_replays(name: str) -> None:
+    """Exchanges measured as a whole change by the longer of their model's times; posted messages by their own."""
+    for seed in range(10):
+        program = random_program(seed)
+        run = replay(recorded(program, Run(program))[0], protocol_timing())
+        value = getattr(run.timing.parameters, name)
+        right, left = slopes(run, name)
+        assert left <= right <= changed(run, **{name: value + STEPS[name]}).total_ns - run.total_ns, seed
+        assert run.total_ns - changed(run, **{name: value - STEPS[name]}).total_ns <= left, seed
+        more = tolerated(run, name, 0.01)
+        assert more > 0, seed
+        if more != float("inf"):
+            slack = len(run.program.messages) * 4 + 4
+            assert changed(run, **{name: value + more}).total_ns == pytest.approx(1.01 * run.total_ns, abs=slack), seed
+
+
+def test_an_eager_limit_under_which_the_run_never_ends_has_no_time() -> None:
+    limits = tolerance(replay(head_to_head(), protocol_timing())).eager_limits.set_index("eager_limit_bytes")["time_s"]
+    assert limits.isna().to_dict() == {0.0: True, 100.0: False}
