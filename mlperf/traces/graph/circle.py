@@ -13,6 +13,8 @@ SHOWN = 8
 """Calls of a circle that are told."""
 HINT = "The trace is inconsistent (clocks, order or matching of messages), or more messages are synchronous here than when it ran."
 
+THREADS = "calls start before the one before on their rank has ended: several threads that communicate at once have no one order."
+
 
 def deadlock(program: Program, nodes: IntArray) -> DataError:
     """The error for a circle among a graph's nodes."""
@@ -25,7 +27,9 @@ def deadlock(program: Program, nodes: IntArray) -> DataError:
     said = [describe_call(program, each) for each in kept[:SHOWN]]
     more = f" and {len(kept) - SHOWN} more" if len(kept) > SHOWN else ""
     ranks = " -> ".join(str(calls.rank[each]) for each in [*kept[:SHOWN], kept[0]])
-    return DataError(f"calls wait for one another in a circle, rank {ranks}: {'; '.join(said)}{more}", hint=HINT)
+    n_early = int(np.count_nonzero(program.compute_ns[: len(calls)] < 0))
+    hint = f"{n_early} {THREADS}" if n_early else HINT
+    return DataError(f"calls wait for one another in a circle, rank {ranks}: {'; '.join(said)}{more}", hint=hint)
 
 
 def describe_call(program: Program, call: int) -> str:

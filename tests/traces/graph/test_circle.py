@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from message_programs import protocol_timing
 
@@ -41,3 +42,10 @@ def test_two_synchronous_sends_head_to_head_are_named() -> None:
 
 def test_eager_ones_are_none() -> None:
     assert replay(head_to_head(100), protocol_timing()).total_ns == 8000
+
+
+def test_calls_of_several_threads_are_told() -> None:
+    """Both calls of each rank last 6 us and begin 5 us apart."""
+    with pytest.raises(DataError) as caught:
+        replay(head_to_head(5000).replace(duration_ns=np.full(4, 6000)), protocol_timing())
+    assert caught.value.hint.startswith("2 calls start before the one before on their rank has ended: several threads")
