@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -269,7 +271,7 @@ def _notes(files: Sequence[RankFile], events: NDArray[Any], n_cancelled: int) ->
         notes.append(f"{len(torn)} ranks ended before MPI did ({ranks}); the {kept} events that they had recorded are kept")
     counts = (
         (n_cancelled, "cancelled messages are left out"),
-        (int(((events["kind"] == Kind.COLL) & ((events["flags"] & POSTED) > 0)).sum()), POSTED_NOTE),
+        *_timed_alone(files),
         (
             int((np.isin(events["kind"], POSTS) & ((events["flags"] & OPEN) > 0)).sum()),
             "posted messages are waited for by no recorded call",
@@ -281,6 +283,19 @@ def _notes(files: Sequence[RankFile], events: NDArray[Any], n_cancelled: int) ->
 
 
 POSTED_NOTE = "non-blocking collective operations are kept as the calls that post them: who waits for whom in them is not known"
+OTHER_NOTE = "are kept by their time alone: who waits for whom in them is not known"
+POSTING = re.compile(r"MPI_I(?!sendrecv|neighbor)\w+")
+
+
+def _timed_alone(files: Sequence[RankFile]) -> tuple[tuple[int, str], ...]:
+    """Calls that stand for no message and no operation, counted: operations that are posted, and others, by their names."""
+    names: Counter[str] = Counter()
+    for each in files:
+        alone = (each.events["kind"] == Kind.COLL) & ((each.events["flags"] & POSTED) > 0)
+        names.update(each.strings.get(number, "") for number in each.events["name"][alone].tolist())
+    others = {name: count for name, count in sorted(names.items()) if not POSTING.fullmatch(name)}
+    n_others = sum(others.values())
+    return (names.total() - n_others, POSTED_NOTE), (n_others, f"calls of {', '.join(others)} {OTHER_NOTE}")
 
 
 def share_recorded(regions: Mapping[str, Mapping[str, float]]) -> float:

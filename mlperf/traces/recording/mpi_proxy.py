@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from typing import Any
 
 from mlperf.traces.events.kinds import Kind
-from mlperf.traces.readers.rank_file import OPEN, PAIRED, WILDCARD
+from mlperf.traces.readers.rank_file import OPEN, PAIRED
 from mlperf.traces.recording.buffers import n_bytes
-from mlperf.traces.recording.proxy_collectives import Collectives
+from mlperf.traces.recording.proxy_collectives import TIMED
+from mlperf.traces.recording.proxy_messages import ProbedMessages
 from mlperf.traces.recording.proxy_persistent import Message, RecordedPrequest
 from mlperf.traces.recording.proxy_recorder import recorder
 from mlperf.traces.recording.proxy_requests import Post, RecordedRequest
 from mlperf.traces.recording.regions import recorder_is_loaded
 
-MAKERS = ("Dup", "Clone", "Split", "Split_type", "Create", "Create_group", "Create_cart", "Create_intercomm", "Merge", "Sub")
+MAKERS = re.compile(
+    r"I?[dD]up(_with_info)?|Clone|Split(_type)?|Create(_(group|cart|graph|dist_graph|dist_graph_adjacent|intercomm))?|Merge|Sub"
+)
+"""Methods that make communicators."""
 CALLER = 3
 """Frames between the program's call and where its place is asked for."""
 
@@ -24,9 +29,10 @@ def wrap(comm: Any) -> Any:
     """Record what goes through an mpi4py communicator.
 
     All ranks of the world call it first together (it reads their clocks); the file of each rank is completed when Python ends,
-    where all read the clocks again. Messages through the plain communicator are not seen, nor posted collective operations. Several
-    requests are started and waited for by ``comm.Prequest.Startall`` and ``comm.Request.Waitall``. Does nothing where the PMPI
-    library is loaded.
+    where all read the clocks again. Messages through the plain communicator are not seen. Of operations that are posted, are of
+    neighbours only, or are made first and started later, the calls' times alone are recorded, and the recording's notes say so.
+    Several requests are started and waited for by ``comm.Prequest.Startall`` and ``comm.Request.Waitall``. Does nothing where the
+    PMPI library is loaded.
 
     Parameters
     ----------
@@ -47,7 +53,12 @@ def wrap(comm: Any) -> Any:
     return comm if recorder_is_loaded() else RecordedComm(recorder(), comm)
 
 
-class RecordedComm(Collectives):
+def _plain(value: Any) -> Any:
+    """A communicator as mpi4py knows it; anything else as it is."""
+    return value._comm if isinstance(value, RecordedComm) else value
+
+
+class RecordedComm(ProbedMessages):
     """A wrapped communicator."""
 
     Request = RecordedRequest
@@ -55,14 +66,19 @@ class RecordedComm(Collectives):
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._comm, name)
-        return self._making(found) if name in MAKERS else found
+        if MAKERS.fullmatch(name):
+            return self._making(found)
+        return self._kept(name, found) if TIMED.fullmatch(name) else found
 
     def _making(self, method: Callable[..., Any]) -> Callable[..., Any]:
         """A method whose communicator is wrapped; the null communicator is not."""
 
         def made(*args: Any, **kwargs: Any) -> Any:
-            plain = [each._comm if isinstance(each, RecordedComm) else each for each in args]
-            found = method(*plain, **kwargs)
+            plain = [_plain(each) for each in args]
+            found = method(*plain, **{name: _plain(each) for name, each in kwargs.items()})
+            if isinstance(found, tuple):
+                made, request = found
+                return RecordedComm(self._own, made, like=self._comm), request
             return RecordedComm(self._own, found) if found != self._own.mpi.COMM_NULL else found
 
         return made
@@ -91,15 +107,12 @@ class RecordedComm(Collectives):
         own = self._own
         peer = status.Get_source()
         if own.records and peer >= 0:
-            flags |= self._wildcard(source, tag)
+            start_ns, probe_flags = self._probed(start_ns, peer, status.Get_tag())
+            flags |= self._wildcard(source, tag) | probe_flags
             where = {"peer": self._world[peer], "tag": status.Get_tag(), "comm": self._number, "site": own.writer.site(CALLER)}
             size = status.Get_count(own.mpi.BYTE)
             own.writer.event(Kind.RECV, name, start_ns, end_ns, size=size, flags=flags, number=number, **where)
             own.writer.cost(end_ns)
-
-    def _wildcard(self, source: int, tag: int) -> int:
-        mpi = self._own.mpi
-        return WILDCARD if source == mpi.ANY_SOURCE or tag == mpi.ANY_TAG else 0
 
     def _posted(
         self, kind: Kind, name: str, start_ns: int, request: Any, size: int, peer: int, tag: int, kept: Any = None
@@ -172,15 +185,6 @@ class RecordedComm(Collectives):
         """Record a receive that has just ended."""
         self._received(name, start_ns, time.monotonic_ns(), status, source, tag)
 
-    def _asked(self, source: int | None, tag: int | None, status: Any) -> tuple[int, int, Any]:
-        """What is left out means anybody, any tag, and a status of our own."""
-        mpi = self._own.mpi
-        return (
-            mpi.ANY_SOURCE if source is None else source,
-            mpi.ANY_TAG if tag is None else tag,
-            mpi.Status() if status is None else status,
-        )
-
     def Sendrecv(
         self,
         sendbuf: Any,
@@ -221,6 +225,21 @@ class RecordedComm(Collectives):
         flags = PAIRED if dest >= 0 and status.Get_source() >= 0 else 0
         self._sent("MPI_Sendrecv", start_ns, end_ns, size, dest, sendtag, flags, number)
         self._received("MPI_Sendrecv", start_ns, end_ns, status, source, recvtag, flags, number)
+
+    def Sendrecv_replace(
+        self,
+        buf: Any,
+        dest: int,
+        sendtag: int = 0,
+        source: int | None = None,
+        recvtag: int | None = None,
+        status: Any = None,
+    ) -> None:
+        """As mpi4py's."""
+        source, recvtag, status = self._asked(source, recvtag, status)
+        start_ns = time.monotonic_ns()
+        self._comm.Sendrecv_replace(buf, dest, sendtag, source, recvtag, status)
+        self._both(start_ns, n_bytes(buf), dest, sendtag, status, source, recvtag)
 
     def Isend(self, buf: Any, dest: int, tag: int = 0) -> RecordedRequest:
         """As mpi4py's."""

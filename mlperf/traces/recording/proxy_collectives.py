@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from typing import Any
 
 from mlperf.traces.events.kinds import Kind
+from mlperf.traces.readers.rank_file import POSTED
 from mlperf.traces.recording.buffers import n_bytes
 from mlperf.traces.recording.proxy_recorder import ProxyRecorder
+
+TIMED = re.compile(
+    r"I(barrier|[bB]cast|reduce(_scatter(_block)?)?|allreduce|(ex)?scan|(all)?gatherv?|scatterv?|alltoall[vw]?)"
+    r"|I?[nN]eighbor_\w+|Isendrecv(_replace)?|\w+_init"
+)
+"""Methods whose calls are recorded by their time alone: operations that are posted, of neighbours only, or made to be started."""
 
 
 class Collectives:
@@ -20,11 +28,13 @@ class Collectives:
         This rank's recorder.
     comm : mpi4py.MPI.Comm
         The plain communicator.
+    like : mpi4py.MPI.Comm, optional
+        One of the same members, where ``comm`` may not be asked yet.
     """
 
-    def __init__(self, own: ProxyRecorder, comm: Any) -> None:
+    def __init__(self, own: ProxyRecorder, comm: Any, like: Any = None) -> None:
         self._own, self._comm = own, comm
-        self._number, self._world = own.new_comm(comm)
+        self._number, self._world = own.new_comm(comm if like is None else like)
         self._n_operations = 0
 
     def _operation(self, name: str, size: int, root: int | None, call: Callable[[], Any]) -> Any:
@@ -40,6 +50,22 @@ class Collectives:
             own.writer.event(Kind.COLL, name, start_ns, end_ns, size=size, number=self._n_operations, **where)
             own.writer.cost(end_ns)
         return result
+
+    def _kept(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        """A method of mpi4py's whose time alone is recorded: who waits for whom in it is not known."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            start_ns = time.monotonic_ns()
+            result = method(*args, **kwargs)
+            end_ns, own = time.monotonic_ns(), self._own
+            if own.records:
+                own.writer.event(
+                    Kind.COLL, f"MPI_{name}", start_ns, end_ns, comm=self._number, flags=POSTED, site=own.writer.site(1)
+                )
+                own.writer.cost(end_ns)
+            return result
+
+        return call
 
     def _pickled(self, obj: Any) -> int:
         """Bytes of an object; it is pickled here once more."""
@@ -57,10 +83,13 @@ class Collectives:
 
     def bcast(self, obj: Any, root: int = 0) -> Any:
         """As mpi4py's."""
-        mpi, is_root = self._own.mpi, self._comm.Get_rank() == root
+        mpi, is_inter = self._own.mpi, self._comm.Is_inter()
+        is_root = root == (mpi.ROOT if is_inter else self._comm.Get_rank())
         content = mpi.pickle.dumps(obj) if is_root else b""
         found = self._operation("MPI_Bcast", len(content), root, lambda: self._comm.bcast(content, root))
-        return obj if is_root else mpi.pickle.loads(found)
+        if is_root and not is_inter:
+            return obj
+        return None if found is None else mpi.pickle.loads(found)
 
     def Reduce(self, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0) -> None:
         """As mpi4py's."""
@@ -115,3 +144,58 @@ class Collectives:
     def alltoall(self, sendobj: Any) -> Any:
         """As mpi4py's."""
         return self._operation("MPI_Alltoall", self._pickled(sendobj), None, lambda: self._comm.alltoall(sendobj))
+
+    def Gatherv(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
+        """As mpi4py's."""
+        self._operation("MPI_Gatherv", n_bytes(sendbuf), root, lambda: self._comm.Gatherv(sendbuf, recvbuf, root))
+
+    def Scatterv(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
+        """As mpi4py's."""
+        self._operation("MPI_Scatterv", n_bytes(recvbuf), root, lambda: self._comm.Scatterv(sendbuf, recvbuf, root))
+
+    def Allgatherv(self, sendbuf: Any, recvbuf: Any) -> None:
+        """As mpi4py's."""
+        self._operation("MPI_Allgatherv", n_bytes(sendbuf), None, lambda: self._comm.Allgatherv(sendbuf, recvbuf))
+
+    def Alltoallv(self, sendbuf: Any, recvbuf: Any) -> None:
+        """As mpi4py's."""
+        size = n_bytes(recvbuf) if isinstance(sendbuf, int) else n_bytes(sendbuf)
+        self._operation("MPI_Alltoallv", size, None, lambda: self._comm.Alltoallv(sendbuf, recvbuf))
+
+    def Alltoallw(self, sendbuf: Any, recvbuf: Any) -> None:
+        """As mpi4py's; the bytes are those of the whole buffer."""
+        self._operation("MPI_Alltoallw", n_bytes(sendbuf), None, lambda: self._comm.Alltoallw(sendbuf, recvbuf))
+
+    def Reduce_scatter(self, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = None) -> None:
+        """As mpi4py's."""
+        how = self._own.mpi.SUM if op is None else op
+        size = n_bytes(recvbuf) if isinstance(sendbuf, int) else n_bytes(sendbuf)
+        self._operation("MPI_Reduce_scatter", size, None, lambda: self._comm.Reduce_scatter(sendbuf, recvbuf, recvcounts, how))
+
+    def Reduce_scatter_block(self, sendbuf: Any, recvbuf: Any, op: Any = None) -> None:
+        """As mpi4py's."""
+        how = self._own.mpi.SUM if op is None else op
+        size = n_bytes(recvbuf) if isinstance(sendbuf, int) else n_bytes(sendbuf)
+        self._operation("MPI_Reduce_scatter_block", size, None, lambda: self._comm.Reduce_scatter_block(sendbuf, recvbuf, how))
+
+    def Scan(self, sendbuf: Any, recvbuf: Any, op: Any = None) -> None:
+        """As mpi4py's."""
+        how = self._own.mpi.SUM if op is None else op
+        size = n_bytes(recvbuf) if isinstance(sendbuf, int) else n_bytes(sendbuf)
+        self._operation("MPI_Scan", size, None, lambda: self._comm.Scan(sendbuf, recvbuf, how))
+
+    def scan(self, sendobj: Any, op: Any = None) -> Any:
+        """As mpi4py's."""
+        how = self._own.mpi.SUM if op is None else op
+        return self._operation("MPI_Scan", self._pickled(sendobj), None, lambda: self._comm.scan(sendobj, how))
+
+    def Exscan(self, sendbuf: Any, recvbuf: Any, op: Any = None) -> None:
+        """As mpi4py's."""
+        how = self._own.mpi.SUM if op is None else op
+        size = n_bytes(recvbuf) if isinstance(sendbuf, int) else n_bytes(sendbuf)
+        self._operation("MPI_Exscan", size, None, lambda: self._comm.Exscan(sendbuf, recvbuf, how))
+
+    def exscan(self, sendobj: Any, op: Any = None) -> Any:
+        """As mpi4py's."""
+        how = self._own.mpi.SUM if op is None else op
+        return self._operation("MPI_Exscan", self._pickled(sendobj), None, lambda: self._comm.exscan(sendobj, how))

@@ -30,6 +30,8 @@ class ProxyRecorder:
         Its file.
     selection : Selection
         What of the run is recorded.
+    probe : Probe or None
+        The last that has found a message.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -38,6 +40,7 @@ class ProxyRecorder:
         self.rank: int = world.Get_rank()
         self.writer = RankWriter(folder, self.rank, world.Get_size())
         self.selection: Selection = selection_from()
+        self.probe: Any = None
         self._numbers = 0
         self._n_comms = 0
         self._world_group = world.Get_group()
@@ -82,7 +85,8 @@ class ProxyRecorder:
         marks.remove((self.begin, self.end))
         self.selection.end_all(self.writer, time.monotonic_ns())
         # A rank that failed leaves the others alone: nobody answers for it, and what is recorded is in the file already.
-        if getattr(sys, "last_value", None) is None:
+        # Nor can anybody be asked where the program has ended MPI itself.
+        if getattr(sys, "last_value", None) is None and not self.mpi.Is_finalized():
             self._read_clocks(1)
             self._clock_comm.Free()
         self.writer.close(self.selection.n_wrong_ends)

@@ -8,7 +8,7 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -32,6 +32,11 @@ class RankWriter:
         Of the recording.
     rank, n_ranks : int
         Of the world.
+
+    Attributes
+    ----------
+    held : callable or None
+        Writes an event that the next one may make needless.
     """
 
     def __init__(self, folder: Path, rank: int, n_ranks: int) -> None:
@@ -45,6 +50,7 @@ class RankWriter:
         self._sites: dict[tuple[CodeType, int], int] = {}
         self._n_events = 0
         self._own_ns = 0
+        self.held: Callable[[], object] | None = None
         header = (
             int.from_bytes(MAGIC, "little"),
             time.monotonic_ns(),
@@ -78,13 +84,20 @@ class RankWriter:
         site: int = 0,
         count: int = 0,
     ) -> int:
-        """Append an event; its place, for `patch`."""
+        """Append an event, after the one that is held back; its place, for `patch`."""
+        self._let_go()
         text = self._strings.get(name)
         if text is None:
             text = self._string(name)
         place = self._place()
         self._store(place, (start_ns, end_ns, kind, 0, flags, peer, tag, comm, size, number, site, text, count))
         return place
+
+    def _let_go(self) -> None:
+        """Write what is held back."""
+        held, self.held = self.held, None
+        if held is not None:
+            held()
 
     def cost(self, end_ns: int) -> None:
         """Count what was spent since the end of the recorded call; one event in some is looked at."""
@@ -123,6 +136,7 @@ class RankWriter:
 
     def close(self, n_wrong_ends: int) -> None:
         """Write the end, and cut the file to what is in it."""
+        self._let_go()
         self.raw(COUNT, id=n_wrong_ends, size=self._own_ns)
         now = time.monotonic_ns()
         self.raw(END, start_ns=now, end_ns=now, id=self._n_records + 1)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mlperf.traces.events.table import EventTable
+from mlperf.traces.readers.rank_file import read_rank_file
 from mlperf.traces.readers.registry import read_trace
 from mlperf.traces.recording.build import build_recorder, compiler
 from mlperf.traces.recording.rank_writer import RankWriter
@@ -84,13 +87,43 @@ class Status:
     Is_cancelled = staticmethod(lambda: False)
 
 
+CONSTANTS = {"ANY_SOURCE": -2, "ANY_TAG": -1, "PROC_NULL": -3, "ROOT": -4, "SUM": "sum", "COMM_NULL": None, "pickle": pickle}
+"""What the proxy asks of mpi4py, by other values than any rank's."""
+
+
 class Own:
     """A recorder without MPI."""
 
     def __init__(self, folder: Path) -> None:
         self.writer, self.records, self.numbers = RankWriter(folder, 0, 8), True, 0
-        self.mpi = type("Mpi", (), {"BYTE": 1, "Status": Status})
+        self.mpi = type("Mpi", (), {"BYTE": 1, "Status": Status, **CONSTANTS})
+        self.probe, self.n_comms = None, 0
+
+    def new_comm(self, _comm: object) -> tuple[int, list[int]]:
+        self.writer.members(self.n_comms, range(8))
+        self.n_comms += 1
+        return self.n_comms - 1, list(range(8))
 
     def number(self) -> int:
         self.numbers += 1
         return self.numbers
+
+
+class Plain:
+    """A communicator that does nothing, has every method, and keeps what was called."""
+
+    def __init__(self, rank: int = 0, **answers: object) -> None:
+        self.rank, self.answers, self.called = rank, {"Get_rank": rank, "Is_inter": False, **answers}, []
+
+    def __getattr__(self, name: str) -> Callable[..., object]:
+        def call(*args: object, **kwargs: object) -> object:
+            self.called.append((name, args, kwargs))
+            return self.answers.get(name)
+
+        return call
+
+
+def events_in(own: Own, folder: Path) -> np.ndarray:
+    """What a recorder without MPI has written."""
+    own.writer.close(0)
+    return read_rank_file(folder / "rank-00000.mlr").events
