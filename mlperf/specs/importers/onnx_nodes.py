@@ -77,6 +77,16 @@ def _multiply(imported: Imported, node: OnnxNode) -> bool:
     return imported.with_constant(node.output, "layer_scale", node.tensors[0], node.dims(constant))
 
 
+def _stochastic_depth(imported: Imported, node: OnnxNode) -> bool:
+    """One number drawn for each sample is no layer, one for each element is dropout."""
+    sizes = node.dims(1)
+    if not sizes and node.inputs[1] not in node.constants:
+        return False
+    if math.prod(sizes[1:]) == 1:
+        return same(imported, node)
+    return math.prod(sizes[1:]) == imported.shape(node.inputs[0]).size and _plain(imported, node, kind="dropout")
+
+
 def _number(imported: Imported, node: OnnxNode) -> bool:
     """A difference or quotient with one number, or with one for each map, as pictures are normalised at the entry."""
     if len(node.tensors) != 1 or len(node.inputs) != 2:
@@ -97,10 +107,16 @@ def _prelu(imported: Imported, node: OnnxNode) -> bool:
 
 
 def _layer_norm(imported: Imported, node: OnnxNode) -> bool:
-    layout = imported.layout(node.inputs[0])
-    if node.attributes.get("axis", -1) not in (-1, len(layout) - 1) or not layout.endswith("c") or not node.has_input(2):
+    """Over the maps at each place; with a scale alone that is a layer of its own. ``axes`` are those of a norm of several nodes."""
+    layout, source = imported.layout(node.inputs[0]), node.inputs[0]
+    axes = node.attributes.get("axes", range(node.attributes.get("axis", -1) % len(layout), len(layout)))
+    sizes = [size for size in node.dims(1) if size > 1]
+    if "".join(layout[axis] for axis in axes) != "c" or sizes not in ([], [imported.shape(source).n_maps]):
         return False
-    return _plain(imported, node, kind="layer_norm")
+    if node.has_input(1) and not node.has_input(2):
+        imported.add(f"{node.output}_norm", "layer_norm", [source], bias=False)
+        return imported.with_constant(node.output, "layer_scale", f"{node.output}_norm", node.dims(1))
+    return _plain(imported, node, kind="layer_norm", bias=node.has_input(2))
 
 
 def _group_norm(imported: Imported, node: OnnxNode) -> bool:
@@ -197,6 +213,7 @@ NODES: Mapping[str, Rule] = {
     "Pad": pad,
     "PRelu": _prelu,
     "Mul": _multiply,
+    "StochasticDepth": _stochastic_depth,
     "Div": _number,
     "Sub": _number,
     "BatchNormalization": _batch_norm,

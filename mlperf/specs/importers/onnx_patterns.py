@@ -1,17 +1,21 @@
-"""What exporters write as several nodes: SiLU and hard-swish as a gate, GELU by way of erf, norms of groups by way of others."""
+"""What exporters write as several nodes: gates such as SiLU, GELU, norms of layers and of groups, and stochastic depth."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 GATES = {"Sigmoid": "Swish", "HardSigmoid": "HardSwish"}
 """What a tensor times this function of itself is."""
+RANDOM = ("RandomUniform", "RandomUniformLike", "RandomNormal", "RandomNormalLike", "Bernoulli")
+"""Operators that draw numbers."""
+ARITHMETIC = ("Add", "Mul", "Div", "Pow")
+"""What the argument of a GELU's error function or tangent is made of."""
 PARTS_OF_NORMS = ("GroupNormalization", "InstanceNormalization")
 """Operators that may be the core of a norm of groups."""
 
-Found = tuple[list[Any], Any, str, list[str], dict[str, int]]
+Found = tuple[list[Any], Any, str, list[str], dict[str, Any]]
 """Nodes that fall away, the node that writes the result; the operator that stands for all, what it reads, its attributes."""
 
 
@@ -23,7 +27,7 @@ def whole_functions(graph: Any, constants: Mapping[str, Any]) -> list[Any]:
     gone: set[int] = set()
     instead: dict[int, Any] = {}
     for node in graph.node:
-        for inner, last, operator, inputs, attributes in (*_gate(links, node), *_gelu(links, node), *_group_norm(links, node)):
+        for inner, last, operator, inputs, attributes in (found for pattern in PATTERNS for found in pattern(links, node)):
             gone |= {id(each) for each in inner}
             instead[id(last)] = helper.make_node(operator, inputs, list(last.output), name=last.name, **attributes)
     return [instead.get(id(node), node) for node in graph.node if id(node) not in gone]
@@ -68,6 +72,44 @@ class _Links:
         tensors = [name for name in node.input if name not in self.constants]
         return str(tensors[0]) if len(tensors) == 1 else ""
 
+    def written_by(self, name: str, *operators: str) -> Any:
+        """The node that writes ``name``, if it is such an operator; else None."""
+        node = self.writer.get(name)
+        return node if node is not None and node.op_type in operators else None
+
+    def is_closed(self, inner: Sequence[Any], last: Any) -> bool:
+        """Whether nobody but these nodes reads what the inner ones write."""
+        ours = {id(node) for node in (*inner, last)}
+        return all(id(reader) in ours for node in inner for name in node.output for reader in self.readers[name])
+
+    def arithmetic(self, name: str, source: str) -> list[Any]:
+        """The nodes by which ``name`` follows from ``source`` and constants; none where it follows from anything else."""
+        found: dict[int, Any] = {}
+        waiting = [name]
+        while waiting:
+            tensor = waiting.pop()
+            if tensor == source or tensor in self.constants:
+                continue
+            node = self.written_by(tensor, *ARITHMETIC)
+            if node is None:
+                return []
+            if id(node) not in found:
+                found[id(node)] = node
+                waiting += node.input
+        return list(found.values())
+
+    def axes(self, node: Any) -> tuple[int, ...]:
+        """Dimensions of a ReduceMean that keeps their places, of the attribute (old files) or the second input."""
+        from onnx.numpy_helper import to_array
+
+        attributes = {each.name: each for each in node.attribute}
+        if "keepdims" in attributes and not attributes["keepdims"].i:
+            return ()
+        if "axes" in attributes:
+            return tuple(attributes["axes"].ints)
+        tensor = self.constants.get(node.input[1]) if len(node.input) > 1 else None
+        return () if tensor is None or tensor.data_location else tuple(int(axis) for axis in to_array(tensor).ravel())
+
 
 def _gate(links: _Links, node: Any) -> Iterator[Found]:
     product = links.only_reader(node, "Mul") if node.op_type in GATES else None
@@ -75,25 +117,69 @@ def _gate(links: _Links, node: Any) -> Iterator[Found]:
         yield [node], product, GATES[node.op_type], [node.input[0]], {}
 
 
+def _mish(links: _Links, node: Any) -> Iterator[Found]:
+    """``x tanh(softplus(x))``."""
+    tangent: Any = links.only_reader(node, "Tanh") if node.op_type == "Softplus" else None
+    product = links.only_reader(tangent, "Mul") if tangent is not None else None
+    if product is not None and sorted(product.input) == sorted((node.input[0], tangent.output[0])):
+        yield [node, tangent], product, "Mish", [node.input[0]], {}
+
+
 def _gelu(links: _Links, node: Any) -> Iterator[Found]:
-    """``x (1 + erf(x / sqrt 2)) / 2``, with the half before or behind."""
-    if node.op_type != "Erf":
-        return
-    scaled = links.writer.get(node.input[0])
-    source, plus_one = links.beside_constant(scaled, "Div", "Mul"), links.only_reader(node, "Add")
-    if not source or not links.beside_constant(plus_one, "Add") or links.only_reader(scaled, "Erf") is None:
-        return
-    product = links.only_reader(plus_one, "Mul")
+    """``x (1 + erf(x / sqrt 2)) / 2``, or with the tangent of a polynomial; with the half before or behind."""
+    plus_one: Any = links.only_reader(node, "Add") if node.op_type in ("Erf", "Tanh") else None
+    product = links.only_reader(plus_one, "Mul") if links.beside_constant(plus_one, "Add") else None
     if product is None:
         return
     other = next((name for name in product.input if name != plus_one.output[0]), "")
-    inner = [scaled, node, plus_one]
-    if other == source:
-        half = links.only_reader(product, "Mul")
-        if links.beside_constant(half, "Mul"):
-            yield [*inner, product], half, "Gelu", [source], {}
-    elif links.beside_constant(links.writer.get(other), "Mul") == source and len(links.readers[other]) == 1:
-        yield [*inner, links.writer[other]], product, "Gelu", [source], {}
+    half = links.only_reader(product, "Mul")
+    if links.beside_constant(half, "Mul") and links.arithmetic(node.input[0], other):
+        inner, last, source = [node, plus_one, product], half, other
+    else:
+        source, last = links.beside_constant(links.writer.get(other), "Mul"), product
+        inner = [node, plus_one, links.writer.get(other)]
+    scaled = links.arithmetic(node.input[0], source) if source else []
+    if scaled and links.is_closed([*inner, *scaled], last):
+        yield [*inner, *scaled], last, "Gelu", [source], {}
+
+
+def _layer_norm(links: _Links, node: Any) -> Iterator[Found]:
+    """``(x - mean) / sqrt(mean of squares + epsilon)``, times a scale and plus a shift where both are learnt."""
+    if node.op_type != "Div" or len(node.input) != 2:
+        return
+    centred: Any = links.written_by(node.input[0], "Sub")
+    root: Any = links.written_by(node.input[1], "Sqrt")
+    total = links.written_by(root.input[0], "Add") if root is not None else None
+    variance = links.written_by(links.beside_constant(total, "Add"), "ReduceMean")
+    mean: Any = links.written_by(centred.input[1], "ReduceMean") if centred is not None else None
+    if variance is None or mean is None or mean.input[0] != centred.input[0]:
+        return
+    square: Any = links.written_by(variance.input[0], "Pow", "Mul")
+    again: Any = links.written_by(square.input[0], "Sub") if square is not None else None
+    is_square = again is not None and set(square.input) <= {again.output[0], *links.constants}
+    if not is_square or again.input[0] != mean.input[0] or links.axes(mean) != links.axes(variance):
+        return
+    means = [mean, links.written_by(again.input[1], "ReduceMean")]
+    inner, last, learnt = [*means, centred, again, square, variance, total, root], node, []
+    product = links.only_reader(node, "Mul")
+    shifted: Any = links.only_reader(product, "Add") if links.beside_constant(product, "Mul") else None
+    if links.beside_constant(shifted, "Add"):
+        learnt = [name for each in (product, shifted) for name in each.input if name in links.constants]
+        inner, last = [*inner, node, product], shifted
+    if None not in means and links.is_closed(inner, last):
+        yield inner, last, "LayerNormalization", [mean.input[0], *learnt], {"axes": links.axes(mean)}
+
+
+def _stochastic_depth(links: _Links, node: Any) -> Iterator[Found]:
+    """A product with drawn numbers, made of nothing that a layer writes."""
+    drawn = node if node.op_type in RANDOM else None
+    while drawn is not None:
+        readers = links.readers[drawn.output[0]]
+        reader = readers[0] if len(readers) == 1 else None
+        other = [name for name in reader.input if name not in (*links.constants, *drawn.output)] if reader is not None else []
+        if other and reader is not None and reader.op_type == "Mul":
+            yield [], reader, "StochasticDepth", [other[0], drawn.output[0]], {}
+        drawn = None if other else reader
 
 
 def _group_norm(links: _Links, node: Any) -> Iterator[Found]:
@@ -132,3 +218,14 @@ def _group_norm(links: _Links, node: Any) -> Iterator[Found]:
     if last is not node:
         gone = [each for each in inner if each is not last]
         yield gone, last, "GroupNormalization", [source, *learnt], {"num_groups": scale.dims[0]}
+
+
+PATTERNS: tuple[Callable[[_Links, Any], Iterator[Found]], ...] = (
+    _gate,
+    _mish,
+    _gelu,
+    _layer_norm,
+    _group_norm,
+    _stochastic_depth,
+)
+"""One after another looks whether a node belongs to its function."""

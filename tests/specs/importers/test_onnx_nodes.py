@@ -187,3 +187,42 @@ def test_a_fixed_scale_before_a_learnt_one_is_no_parameter(inner, n_params, tmp_
     nodes[1:1] = [helper.make_node("Constant", [], ["eight"], value=constant("", [8]))]
     sizes = {"w": (8, 3, 3, 3), "ones": (8,), "scale": (8, 1, 1), "shift": (8, 1, 1)}
     assert read_whole(nodes, sizes, tmp_path).n_params == 216 + n_params
+
+
+def learnt(name, *sizes):
+    return numpy_helper.from_array(np.zeros(sizes, np.float32), name)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kinds"), [((2, 1, 1, 1), ["conv", "activation"]), ((1, 4, 6, 6), ["conv", "dropout", "activation"])]
+)
+def test_drawn_numbers_of_samples_are_stochastic_depth_and_those_of_elements_dropout(sizes, kinds, tmp_path):
+    node = helper.make_node("StochasticDepth", ["c", "drawn"], ["s"])
+    assert [layer.kind for layer in read(node, [learnt("drawn", *sizes)], tmp_path).layers] == kinds
+
+
+def test_drawn_numbers_of_maps_have_no_layer(tmp_path):
+    with pytest.raises(DataError, match="StochasticDepth"):
+        read(helper.make_node("StochasticDepth", ["c", "drawn"], ["s"]), [learnt("drawn", 1, 4, 1, 1)], tmp_path)
+
+
+def normalised(tmp_path, *inputs, **attributes):
+    """A norm over the four maps of 6 x 6: where these stand second, ``axes`` name them."""
+    known = [learnt(name, 4) for name in inputs]
+    found = read(helper.make_node("LayerNormalization", ["c", *inputs], ["s"], **attributes), known, tmp_path)
+    return [(layer.kind, layer.bias) for layer in found.layers[1:-1]], found.n_params - 4 * 3 * 9
+
+
+def test_a_norm_of_layers_learns_both_nothing_or_a_scale(tmp_path):
+    assert normalised(tmp_path, "scale", "shift", axes=[1]) == ([("layer_norm", True)], 8)
+    assert normalised(tmp_path, axes=[1]) == ([("layer_norm", False)], 0)
+    norm = helper.make_node("LayerNormalization", ["c", "scale"], ["s"], axes=[1])
+    found = read(norm, [learnt("scale", 4, 1, 1)], tmp_path)
+    assert [layer.kind for layer in found.layers[1:-1]] == ["layer_norm", "layer_scale"]
+    assert found.n_params == 4 * 3 * 9 + 4
+
+
+@pytest.mark.parametrize("attributes", [{"axis": 1}, {"axis": -1}, {"axes": [2, 3]}, {"axes": [1, 2]}])
+def test_a_norm_over_other_dimensions_has_no_layer(attributes, tmp_path):
+    with pytest.raises(DataError, match="LayerNormalization"):
+        normalised(tmp_path, "scale", "shift", **attributes)

@@ -16,7 +16,18 @@ BEHIND = [*GELU, node("Mul", ["x", "c"], ["d"]), node("Mul", ["d", "half"], ["y"
 BEFORE = [*GELU, node("Mul", ["x", "half"], ["d"]), node("Mul", ["d", "c"], ["y"], name="last")]
 
 
-SIZES = {"root": (), "one": (), "half": (), "ones": (2,), "zeros": (2,), "scale": (8, 1, 1), "shift": (8, 1, 1), "groups": (3,)}
+SIZES = {
+    "root": (),
+    "one": (),
+    "two": (),
+    "half": (),
+    "three": (),
+    "ones": (2,),
+    "zeros": (2,),
+    "scale": (8, 1, 1),
+    "shift": (8, 1, 1),
+    "groups": (3,),
+}
 
 
 def operators(nodes, *outputs):
@@ -78,3 +89,82 @@ def test_a_norm_that_has_numbers_of_its_own_for_each_map_stays():
     assert [name for name, *_ in operators([whole, *LEARNT])] == ["GroupNormalization", "Mul", "Add"]
     alone = node("InstanceNormalization", ["x", "ones", "zeros"], ["c"])
     assert [name for name, *_ in operators([alone, *LEARNT])] == ["InstanceNormalization", "Mul", "Add"]
+
+
+def norm_of_layers(axis=-1, base="centre", square=("Pow", "two")):
+    operator, other = square
+    nodes = [
+        node("ReduceMean", ["x"], ["mean"], axes=[axis]),
+        node("Sub", ["x", "mean"], ["centre"]),
+        node("Sub", ["x", "mean"], ["again"]),
+        node(operator, [base, other], ["squares"]),
+        node("ReduceMean", ["squares"], ["variance"], axes=[axis]),
+        node("Add", ["variance", "one"], ["total"]),
+        node("Sqrt", ["total"], ["root"]),
+        node("Div", ["centre", "root"], ["c"], name="quotient"),
+    ]
+    return nodes if base == "again" else [nodes[0], nodes[1], *nodes[3:]]
+
+
+@pytest.mark.parametrize("axis", [-1, 1])
+@pytest.mark.parametrize(("base", "square"), [("centre", ("Pow", "two")), ("again", ("Mul", "again"))])
+def test_a_norm_of_layers_written_out(axis, base, square):
+    found = operators([*norm_of_layers(axis, base, square), *LEARNT])
+    assert found == [("LayerNormalization", ["x", "scale", "shift"], ["y"], "last")]
+
+
+def test_a_norm_of_layers_without_learnt_numbers_and_with_a_scale_alone():
+    found = operators([*norm_of_layers(), LEARNT[0]], "d")
+    assert found == [("LayerNormalization", ["x"], ["c"], "quotient"), ("Mul", ["c", "scale"], ["d"], "")]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {1: node("Sub", ["mean", "x"], ["centre"])},
+        {2: node("Mul", ["centre", "x"], ["squares"])},
+        {3: node("ReduceMean", ["squares"], ["variance"], axes=[1])},
+        {6: node("Div", ["x", "root"], ["c"])},
+    ],
+)
+def test_what_resembles_a_norm_of_layers_stays(changed):
+    nodes = [changed.get(place, each) for place, each in enumerate(norm_of_layers())]
+    assert len(operators([*nodes, *LEARNT])) == len([*nodes, *LEARNT])
+
+
+def test_a_norm_of_layers_whose_mean_is_read_again_stays():
+    nodes = [*norm_of_layers(), *LEARNT, node("Relu", ["mean"], ["z"])]
+    assert len(operators(nodes, "y", "z")) == len(nodes)
+
+
+TANGENT = [
+    node("Pow", ["x", "three"], ["cube"]),
+    node("Mul", ["cube", "half"], ["small"]),
+    node("Add", ["x", "small"], ["sum"]),
+    node("Mul", ["sum", "root"], ["a"]),
+    node("Tanh", ["a"], ["b"]),
+    node("Add", ["b", "one"], ["c"]),
+]
+
+
+@pytest.mark.parametrize("ends", [BEHIND[3:], BEFORE[3:]])
+def test_gelu_by_way_of_a_tangent(ends):
+    assert operators([*TANGENT, *ends]) == [("Gelu", ["x"], ["y"], "last")]
+
+
+def test_a_tangent_of_another_tensor_stays():
+    nodes = [node("Relu", ["x"], ["other"]), node("Pow", ["other", "three"], ["cube"]), *TANGENT[1:], *BEHIND[3:]]
+    assert len(operators(nodes)) == len(nodes)
+
+
+def test_mish_by_way_of_softplus():
+    nodes = [node("Softplus", ["x"], ["a"]), node("Tanh", ["a"], ["b"]), node("Mul", ["x", "b"], ["y"], name="last")]
+    assert operators(nodes) == [("Mish", ["x"], ["y"], "last")]
+
+
+def test_a_product_with_drawn_numbers():
+    """As torchvision writes stochastic depth."""
+    drawn = [node("RandomUniformLike", ["one"], ["a"]), node("Less", ["a", "half"], ["b"]), node("Cast", ["b"], ["c"], to=1)]
+    found = operators([*drawn, node("Mul", ["c", "root"], ["d"]), node("Mul", ["x", "d"], ["y"], name="last")])
+    assert found[-1] == ("StochasticDepth", ["x", "d"], ["y"], "last")
+    assert [each[0] for each in found[:-1]] == ["RandomUniformLike", "Less", "Cast", "Mul"]
