@@ -8,7 +8,9 @@ from operator import index
 from typing import Any
 
 from mlperf.core.errors import DataError
+from mlperf.specs.importers.heads import Heads, Scores
 from mlperf.specs.importers.padding import Borders, equal_padding
+from mlperf.specs.importers.projections import Piece, with_projections
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.layer import NETWORK_INPUT, Layer
 from mlperf.specs.network.output_shape import output_shape
@@ -16,7 +18,8 @@ from mlperf.specs.network.shape import Shape, Size
 
 MAPS_FIRST, FLAT = "bchw", "bc"
 TOKENS_LAST, TOKENS_FIRST, STEPS_FIRST = "bct", "btc", "tbc"
-MAPS_LAST = ("bhwc", TOKENS_FIRST, STEPS_FIRST)
+ROWS_OF_TOKENS = ("mc", "nc")
+MAPS_LAST = ("bhwc", TOKENS_FIRST, STEPS_FIRST, *ROWS_OF_TOKENS)
 LAYOUTS = (MAPS_FIRST, FLAT, TOKENS_LAST, *MAPS_LAST)
 """Orders in which a foreign tensor may hold maps or tokens."""
 
@@ -70,8 +73,8 @@ class Imported:
     aliases : dict
         Foreign tensor name to the layer that writes it.
     layouts : dict
-        Order of a foreign tensor's dimensions, one letter each: samples b, maps c, height h, width w, tokens t. Tensors that
-        are not named have `MAPS_FIRST`.
+        Order of a foreign tensor's dimensions, one letter each: samples b, maps c, height h, width w, tokens t; tokens of all
+        samples in rows m, or samples of all tokens in rows n. Tensors that are not named have `MAPS_FIRST`.
     constants : dict
         Shapes of learnt tensors that no layer writes, by foreign name.
     padded : dict
@@ -83,6 +86,12 @@ class Imported:
     states : dict
         Foreign tensors that hold states of recurrent layers behind their last token: the tensor that such a layer writes, and
         the number of the direction.
+    heads, scores : dict
+        Foreign tensors of attention that is written out: parts of the maps of a layer, and their products.
+    cores : dict
+        By name of the layer that stands for the products of an attention: the layers that write its queries, keys and values.
+    batch : int
+        Samples in the foreign graph's tensors; 1 where that is open.
     """
 
     name: str
@@ -96,6 +105,10 @@ class Imported:
     grouped: dict[str, int] = field(default_factory=dict)
     pieces: dict[str, tuple[tuple[str, int, int], ...]] = field(default_factory=dict)
     states: dict[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
+    heads: dict[str, Heads] = field(default_factory=dict)
+    scores: dict[str, Scores] = field(default_factory=dict)
+    cores: dict[str, tuple[Piece, ...]] = field(default_factory=dict)
+    batch: int = 1
 
     def __post_init__(self) -> None:
         self.shapes[NETWORK_INPUT] = self.input_shape
@@ -108,6 +121,15 @@ class Imported:
         self.layers.append(layer)
         self.aliases[tensor] = layer.name
         self.layouts[tensor] = _LAYOUTS.get(kind, self.layout(sources[0]))
+
+    def add_core(self, tensor: str, n_maps: int, n_heads: int, factors: Sequence[Piece]) -> None:
+        """A layer that stands for the products of an attention; `finish` makes it whole. ``factors`` are foreign tensors."""
+        pieces = tuple((self._writer(source), first) for source, first in factors)
+        layer = Layer(self._free_name(tensor), "attention", inputs=tuple(writer for writer, _ in pieces), n_heads=n_heads)
+        self.shapes[layer.name] = replace(self.shapes[pieces[0][0]], n_maps=n_maps)
+        self.layers.append(layer)
+        self.cores[layer.name] = pieces
+        self.aliases[tensor], self.layouts[tensor] = layer.name, TOKENS_FIRST
 
     def joined(self, tensor: str, kind: str, sources: Sequence[str]) -> None:
         """A sum or concatenation; of one tensor alone it is that tensor."""
@@ -201,7 +223,7 @@ class Imported:
         layout, sizes = self.layout(source), self.sizes(source)
         shape = (*(1,) * (len(layout) - len(shape)), *shape)
         varies = {letter for letter, size in zip(layout, shape, strict=False) if size > 1}
-        wanted = {"c"} if kind == "layer_scale" else {letter for letter in layout if sizes[letter] > 1}
+        wanted = {"c"} if kind == "layer_scale" else {letter for letter in layout if letter != "b" and sizes[letter] > 1}
         if (
             len(shape) != len(layout)
             or varies != wanted
@@ -229,12 +251,13 @@ class Imported:
         """Sizes of a foreign tensor by the letters of its layout; g counts groups of maps, c then the maps of one."""
         ours, groups = self.shape(tensor), self.grouped.get(tensor, 1)
         return {
-            "b": 1,
+            "b": self.batch,
             "c": ours.n_maps // groups,
             "g": groups,
             "h": ours.height,
             "w": ours.width,
             "t": ours.height,
+            **dict.fromkeys("mn", self.batch * ours.height),
         }
 
     def state(self, tensor: str, state: tuple[str, int]) -> None:
@@ -262,10 +285,10 @@ class Imported:
 
     def finish(self) -> CnnSpec:
         """The whole network, with inputs left implicit where they are the layer before."""
-        before = (NETWORK_INPUT, *(layer.name for layer in self.layers))
+        whole = with_projections(self.name, self.layers, self.shapes, self.cores)
+        before = (NETWORK_INPUT, *(layer.name for layer in whole))
         layers = [
-            replace(layer, inputs=()) if layer.inputs == (last,) else layer
-            for last, layer in zip(before, self.layers, strict=False)
+            replace(layer, inputs=()) if layer.inputs == (last,) else layer for last, layer in zip(before, whole, strict=False)
         ]
         shape = self.input_shape
         return CnnSpec(self.name, shape.n_maps, (shape.height, shape.width), tuple(layers))

@@ -119,7 +119,7 @@ def _shapes(proto: Any, given: Mapping[str, Any], opsets: Sequence[Any]) -> dict
     for output in model.graph.output:
         tensor = output.type.tensor_type
         dims = [dim.dim_value for dim in tensor.shape.dim]
-        if tensor.HasField("shape") and all(dim > 0 for dim in dims):
+        if tensor.HasField("shape") and all(dim.HasField("dim_value") for dim in tensor.shape.dim):
             found[output.name] = TensorProto(
                 name=output.name, data_type=tensor.elem_type, dims=dims, data_location=TensorProto.EXTERNAL
             )

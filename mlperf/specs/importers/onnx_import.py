@@ -9,6 +9,7 @@ from typing import Any
 
 from mlperf.core.errors import PATH, DataError, MissingExtraError, check_type
 from mlperf.specs.importers.imported import Imported, sample_shape, unknown_operation
+from mlperf.specs.importers.onnx_attention import of_heads
 from mlperf.specs.importers.onnx_constants import computed_tensors, known_tensors, own_tensor, size_tensor
 from mlperf.specs.importers.onnx_input import RECURRENT, input_layout
 from mlperf.specs.importers.onnx_node import OnnxNode
@@ -56,7 +57,7 @@ def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None,
         constants = known_tensors(graph)
     images = _input(path, graph, constants)
     layout = input_layout(graph, images, constants)
-    imported = Imported(name or path.stem, _input_shape(path, images, layout, input_shape))
+    imported = Imported(name or path.stem, _input_shape(path, images, layout, input_shape), batch=_batch(images, layout))
     imported.aliases[images.name], imported.layouts[images.name] = NETWORK_INPUT, layout
     _check_own_weights(imported.name, graph, constants)
     for proto in graph.node:
@@ -133,6 +134,12 @@ def _input_shape(path: Path, tensor: Any, layout: str, given: tuple[int, int, in
     return Shape(sizes.get("c", 1), sizes.get("h", sizes.get("t", 1)), sizes.get("w", 1))
 
 
+def _batch(tensor: Any, layout: str) -> int:
+    """Samples in the graph's tensors; 1 where the file leaves that open."""
+    dims = [dim.dim_value for dim in tensor.type.tensor_type.shape.dim]
+    return max(dims[layout.index("b")], 1) if len(dims) == len(layout) else 1
+
+
 def _add_node(imported: Imported, constants: dict[str, Any], proto: Any, opsets: Sequence[Any]) -> None:
     if proto.output and all(name in constants for name in proto.output if name):
         return
@@ -146,6 +153,10 @@ def _add_node(imported: Imported, constants: dict[str, Any], proto: Any, opsets:
     node = OnnxNode.read(proto, constants)
     if any(name in imported.states for name in node.inputs) and of_states(imported, node):
         return
+    if any(name in imported.heads or name in imported.scores for name in node.inputs):
+        if not of_heads(imported, node):
+            raise unknown_operation(imported.name, node.name, f"{node.operator}{node.remark} of heads of attention")
+        return
     if proto.domain not in DOMAINS:
         raise unknown_operation(imported.name, node.name, f"{proto.domain}.{node.operator}{node.remark}")
     rule = NODES.get(node.operator)
@@ -154,12 +165,16 @@ def _add_node(imported: Imported, constants: dict[str, Any], proto: Any, opsets:
 
 
 def _sizes(imported: Imported, proto: Any) -> list[int]:
-    """Sizes of a tensor that a layer writes, for one sample."""
+    """Sizes of a tensor that a layer writes, or of heads of its maps."""
     from onnx.helper import get_attribute_value
 
     attributes = {each.name: get_attribute_value(each) for each in proto.attribute}
-    sizes = imported.sizes(proto.input[0])
-    found = [sizes[letter] for letter in imported.layout(proto.input[0])]
+    tensor = proto.input[0]
+    if tensor in imported.heads:
+        found = imported.heads[tensor].sizes
+    else:
+        sizes = imported.sizes(tensor)
+        found = [sizes[letter] for letter in imported.layout(tensor)]
     return found[attributes.get("start", 0) : attributes.get("end")]
 
 

@@ -77,6 +77,10 @@ class OnnxNode:
 
         return [float(value) for value in to_array(tensor).ravel()]
 
+    def axes(self, place: int) -> list[int]:
+        """Dimensions from the attribute (old files) or from an input."""
+        return [int(axis) for axis in self.attributes.get("axes") or self.values(place)]
+
 
 Rule = Callable[[Imported, OnnxNode], bool]
 """Adds the layer of a node; False where this use of the operator has no layer."""

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from mlperf.specs.importers.imported import Imported
+from mlperf.specs.importers.onnx_attention import product
 from mlperf.specs.importers.onnx_input import RECURRENT
 from mlperf.specs.importers.onnx_node import OnnxNode, Rule
 from mlperf.specs.importers.onnx_parts import slice_maps, split_maps
@@ -32,6 +33,9 @@ def _gemm(imported: Imported, node: OnnxNode) -> bool:
 
 
 def _matmul(imported: Imported, node: OnnxNode) -> bool:
+    """A linear layer; of two tensors part of attention."""
+    if len(node.tensors) == len(node.inputs):
+        return product(imported, node)
     return _fc(imported, node, is_transposed=False, bias=False)
 
 
@@ -152,7 +156,7 @@ def _concat(imported: Imported, node: OnnxNode) -> bool:
     if not node.tensors:
         return False
     along = imported.layout(node.tensors[0])[node.attributes["axis"]]
-    if along == "t" and node.dims(0) == (1, 1, imported.shape(node.tensors[0]).n_maps) and len(node.inputs) == 2:
+    if along == "t" and node.dims(0)[1:] == (1, imported.shape(node.tensors[0]).n_maps) and len(node.inputs) == 2:
         imported.add(node.output, "class_token", node.tensors)
         return True
     if along != "c" or len(node.tensors) != len(node.inputs):

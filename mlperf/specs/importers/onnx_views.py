@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, TOKENS_FIRST, TOKENS_LAST, Imported
+from mlperf.specs.importers.onnx_attention import taken_apart
 from mlperf.specs.importers.onnx_input import ROWS, TOKENS
 from mlperf.specs.importers.onnx_node import OnnxNode
 from mlperf.specs.importers.onnx_recurrent import directions_joined, directions_moved
@@ -44,9 +45,11 @@ def flatten(imported: Imported, node: OnnxNode) -> bool:
 
 
 def reshape(imported: Imported, node: OnnxNode) -> bool:
-    """Other sizes of a sample, or the directions of a recurrent layer joined."""
+    """Other sizes of a sample, the directions of a recurrent layer joined, or heads of attention."""
     sizes = [int(size) for size in node.values(1)]
-    return directions_joined(imported, node) or reshaped(imported, node.output, node.inputs[0], sizes)
+    return (
+        directions_joined(imported, node) or reshaped(imported, node.output, node.inputs[0], sizes) or taken_apart(imported, node)
+    )
 
 
 def squeeze(imported: Imported, node: OnnxNode) -> bool:

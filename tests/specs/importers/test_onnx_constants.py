@@ -49,3 +49,10 @@ def test_constants_of_every_form_and_views_of_weights():
     assert {name: numpy_helper.to_array(known[name]).tolist() for name in ("a", "b")} == {"a": 0.5, "b": [1, 2]}
     assert np.shape(numpy_helper.to_array(known["a"])) == ()
     assert (own_tensor("v", graph, known), own_tensor("x", graph, known)) == ("w", "x")
+
+
+def test_a_slice_behind_the_end_is_empty():
+    """As torch cuts sizes around a dimension that it takes apart."""
+    node = helper.make_node("Slice", ["sizes", "start", "end"], ["y"])
+    known = {"sizes": size_tensor([8, 3]), "start": size_tensor([2]), "end": size_tensor([2**63 - 1])}
+    assert list(dict(computed_tensors(node, known, OPSETS))["y"].dims) == [0]
