@@ -203,12 +203,12 @@ class Imported:
             self.check_width(tensor, "elements", n_inputs, self.shape(source).size)
             self.add(tensor, "fc", [source], n_maps=n_maps, bias=bias)
 
-    def global_mean(self, tensor: str, source: str, dimensions: Sequence[int], *, keeps: bool) -> bool:
-        """A mean over all places of the maps; False where it is over anything else."""
+    def global_pool(self, tensor: str, source: str, dimensions: Sequence[int], *, keeps: bool, mode: str = "average") -> bool:
+        """A mean or maximum over all places of the maps; False where it is over anything else."""
         layout = self.layout(source)
         if not dimensions or {layout[place] for place in dimensions} not in ({"h", "w"}, {"t"}):
             return False
-        self.add(tensor, "pool", [source], mode="average", output_size=(1, 1))
+        self.add(tensor, "pool", [source], mode=mode, output_size=(1, 1))
         if not keeps:
             self.layouts[tensor] = FLAT
         return True

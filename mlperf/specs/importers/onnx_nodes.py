@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from mlperf.specs.importers.imported import Imported
+from mlperf.specs.importers.imported import STEPS_FIRST, TOKENS_FIRST, Imported
 from mlperf.specs.importers.onnx_attention import product
 from mlperf.specs.importers.onnx_input import RECURRENT
 from mlperf.specs.importers.onnx_node import OnnxNode, Rule
@@ -147,8 +147,10 @@ def _gather(imported: Imported, node: OnnxNode) -> bool:
     if len(table) == 2 and axis == 0 and node.inputs[1] not in node.constants:
         imported.add(node.output, "embedding", node.inputs[1:], n_embeddings=table[0], n_maps=table[1])
         return True
-    is_one = axis == 1 and node.values(1) in ([0.0], [-1.0]) and not node.dims(1)
-    return is_one and imported.layout(node.inputs[0]) == "btc" and _plain(imported, node, kind="select_token")
+    layout, n_tokens = imported.layout(node.inputs[0]), imported.shape(node.inputs[0]).height
+    is_one = layout in (TOKENS_FIRST, STEPS_FIRST) and layout[axis] == "t" and not node.dims(1)
+    is_end = node.values(1) in ([0.0], [-1.0], [n_tokens - 1.0])
+    return is_one and is_end and _plain(imported, node, kind="select_token")
 
 
 def _concat(imported: Imported, node: OnnxNode) -> bool:
@@ -165,20 +167,26 @@ def _concat(imported: Imported, node: OnnxNode) -> bool:
     return True
 
 
-def _reduce_mean(imported: Imported, node: OnnxNode) -> bool:
-    axes = [int(axis) for axis in node.attributes.get("axes") or node.values(1)]
-    return imported.global_mean(node.output, node.inputs[0], axes, keeps=bool(node.attributes.get("keepdims", 1)))
+def _reduce(imported: Imported, node: OnnxNode, *, mode: str) -> bool:
+    keeps = bool(node.attributes.get("keepdims", 1))
+    return imported.global_pool(node.output, node.inputs[0], node.axes(1), keeps=keeps, mode=mode)
+
+
+def _dropout(imported: Imported, node: OnnxNode) -> bool:
+    """Of nothing it is no layer."""
+    if 0.0 in (node.attributes.get("ratio"), *node.values(1)):
+        return same(imported, node)
+    return _plain(imported, node, kind="dropout")
 
 
 def _clip(imported: Imported, node: OnnxNode) -> bool:
-    """Between 0 and 6, or not below 0; without bounds nothing at all."""
+    """Two comparisons as of a ReLU6, or one as of a ReLU, whatever the bounds; without bounds nothing at all."""
     low = node.values(1) or [node.attributes.get("min", -math.inf)]
     high = node.values(2) or [node.attributes.get("max", math.inf)]
-    function = {(0.0, 6.0): "relu6", (0.0, math.inf): "relu"}.get((low[0], high[0]), "")
-    unknown = any(node.has_input(place) and not node.values(place) for place in (1, 2))
-    if (low[0], high[0]) == (-math.inf, math.inf) and not unknown:
-        return same(imported, node)
-    return bool(function) and not unknown and _plain(imported, node, kind="activation", function=function)
+    n_bounds = math.isfinite(low[0]) + math.isfinite(high[0])
+    if any(node.has_input(place) and not node.values(place) for place in (1, 2)):
+        return False
+    return _plain(imported, node, kind="activation", function=("relu", "relu6")[n_bounds - 1]) if n_bounds else same(imported, node)
 
 
 _ACTIVATIONS = {
@@ -204,7 +212,8 @@ NODES: Mapping[str, Rule] = {
     "AveragePool": partial(pool, mode="average"),
     "GlobalMaxPool": partial(global_pool, mode="max"),
     "GlobalAveragePool": partial(global_pool, mode="average"),
-    "ReduceMean": _reduce_mean,
+    "ReduceMean": partial(_reduce, mode="average"),
+    "ReduceMax": partial(_reduce, mode="max"),
     **dict.fromkeys(RECURRENT, recurrent),
     "ConvTranspose": transposed_conv,
     "Transpose": transpose,
@@ -221,7 +230,7 @@ NODES: Mapping[str, Rule] = {
     "Div": _number,
     "Sub": _number,
     "BatchNormalization": _batch_norm,
-    "Dropout": partial(_plain, kind="dropout"),
+    "Dropout": _dropout,
     "Softmax": partial(_plain, kind="softmax"),
     "LogSoftmax": partial(_plain, kind="softmax"),
     "Flatten": flatten,

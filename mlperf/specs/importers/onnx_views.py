@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, TOKENS_FIRST, TOKENS_LAST, Imported
+from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, STEPS_FIRST, TOKENS_FIRST, TOKENS_LAST, Imported
 from mlperf.specs.importers.onnx_attention import taken_apart
 from mlperf.specs.importers.onnx_input import ROWS, TOKENS
 from mlperf.specs.importers.onnx_node import OnnxNode
@@ -64,6 +64,9 @@ def squeeze(imported: Imported, node: OnnxNode) -> bool:
         return True
     if layout == MAPS_FIRST and axes == [2] and shape.height == 1:
         imported.add(node.output, "tokens", [source])
+        return True
+    if shape.map_size == 1 and (layout, axes) in ((TOKENS_FIRST, [1]), (STEPS_FIRST, [0])):
+        imported.same(node.output, source, FLAT)
         return True
     places = {MAPS_FIRST: [2, 3], TOKENS_LAST: [2], TOKENS_FIRST: [1]}.get(layout)
     if shape.map_size > 1 or places is None or (axes or places) != places:

@@ -107,11 +107,12 @@ def _number(imported: Imported, node: Any) -> bool:
 
 
 def _clamp(imported: Imported, node: Any) -> bool:
-    """Between 0 and 6, or not below 0."""
+    """Two comparisons as of a ReLU6, or one as of a ReLU, whatever the bounds."""
     given = _arguments(node, ("min", "max"))
-    bounds = (given.get("min"), given.get("max"))
-    function = "relu6" if bounds == (0, 6) else "relu" if bounds == (0, None) else ""
-    return bool(function) and _plain(imported, node, kind="activation", function=function)
+    bounds = [given[name] for name in ("min", "max") if given.get(name) is not None]
+    if not bounds or not all(isinstance(bound, (int, float)) for bound in bounds):
+        return False
+    return _plain(imported, node, kind="activation", function=("relu", "relu6")[len(bounds) - 1])
 
 
 def _cat(imported: Imported, node: Any) -> bool:
@@ -278,11 +279,11 @@ def _interpolate(imported: Imported, node: Any) -> bool:
     return resize(imported, node.name, _source(node), size, scale, given.get("mode", "nearest"))
 
 
-def _mean(imported: Imported, node: Any) -> bool:
+def _reduce(imported: Imported, node: Any, *, mode: str) -> bool:
     given = _arguments(node, ("dim", "keepdim"))
     dimensions = given.get("dim", ())
     places = tuple(dimensions) if isinstance(dimensions, (tuple, list)) else (dimensions,)
-    return imported.global_mean(node.name, _source(node), places, keeps=given.get("keepdim", False))
+    return imported.global_pool(node.name, _source(node), places, keeps=given.get("keepdim", False), mode=mode)
 
 
 def _pool(imported: Imported, node: Any, *, mode: str, names: tuple[str, ...]) -> bool:
@@ -308,7 +309,8 @@ CALLS: Mapping[str, Rule] = {
     **dict.fromkeys(("add", "iadd"), partial(_joined, kind="add", with_learnt="position_embedding")),
     **dict.fromkeys(("mul", "imul", "multiply"), partial(_joined, kind="multiply", with_learnt="layer_scale")),
     **dict.fromkeys(("sub", "isub", "div", "truediv", "itruediv", "divide", "subtract"), _number),
-    "clamp": _clamp,
+    **dict.fromkeys(("clamp", "clip"), _clamp),
+    "hardtanh": partial(_plain, kind="activation", function="relu6"),
     "cat": _cat,
     "concat": _cat,
     "flatten": _flatten,
@@ -323,7 +325,8 @@ CALLS: Mapping[str, Rule] = {
     "channel_shuffle": _channel_shuffle,
     "transpose": _transpose,
     "getitem": _getitem,
-    "mean": _mean,
+    "mean": partial(_reduce, mode="average"),
+    "amax": partial(_reduce, mode="max"),
     "layer_norm": _layer_norm,
     "interpolate": _interpolate,
     "contiguous": _same,

@@ -17,7 +17,7 @@ Rule = Callable[[Imported, str, str, Any], None]
 
 ACTIVATIONS: Mapping[str, str] = {
     "ReLU": "relu",
-    "ReLU6": "relu6",
+    **dict.fromkeys(("ReLU6", "Hardtanh"), "relu6"),
     "LeakyReLU": "leaky_relu",
     "ELU": "elu",
     "SELU": "elu",

@@ -226,3 +226,27 @@ def test_a_norm_of_layers_learns_both_nothing_or_a_scale(tmp_path):
 def test_a_norm_over_other_dimensions_has_no_layer(attributes, tmp_path):
     with pytest.raises(DataError, match="LayerNormalization"):
         normalised(tmp_path, "scale", "shift", **attributes)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "function"), [("-1", "1", "relu6"), ("", "1", "relu"), ("1", "", "relu"), ("0", "6", "relu6")]
+)
+def test_bounds_are_as_many_comparisons_as_they_are(low, high, function, tmp_path):
+    known = [numpy_helper.from_array(np.float32(number), number) for number in {low, high} - {""}]
+    found = read(helper.make_node("Clip", ["c", low, high], ["s"]), known, tmp_path)
+    assert [layer.function for layer in found.layers[1:]] == [function, "relu"]
+
+
+@pytest.mark.parametrize(("ratio", "kinds"), [(0.0, []), (0.1, ["dropout"])])
+def test_dropout_of_nothing_is_no_layer(ratio, kinds, tmp_path):
+    """Vision transformers of torchvision have it everywhere."""
+    known = [numpy_helper.from_array(np.float32(ratio), "ratio"), numpy_helper.from_array(np.bool_(True), "training")]
+    found = read(helper.make_node("Dropout", ["c", "ratio", "training"], ["s"]), known, tmp_path)
+    assert [layer.kind for layer in found.layers[1:-1]] == kinds
+
+
+def test_a_maximum_over_all_places(tmp_path):
+    found = read(helper.make_node("ReduceMax", ["c"], ["s"], axes=[2, 3], keepdims=1), [], tmp_path)
+    assert [(layer.kind, layer.mode, layer.output_size) for layer in found.layers[1:-1]] == [("pool", "max", (1, 1))]
+    with pytest.raises(DataError, match="ReduceMax"):
+        read(helper.make_node("ReduceMax", ["c"], ["s"], axes=[1]), [], tmp_path)

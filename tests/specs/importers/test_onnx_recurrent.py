@@ -120,3 +120,26 @@ def test_what_the_layer_does_not_have_is_named(inputs, attributes, message, tmp_
     weights = cell_weights("LSTM") | {"ones": np.ones((1, 1, N_UNITS), np.float32), "p": np.ones((1, 3 * N_UNITS), np.float32)}
     with pytest.raises(DataError, match=f"node 'cell': got the operation {message}"):
         read(nodes, weights, [constant("one", [1])], tmp_path)
+
+
+@pytest.mark.parametrize(("start", "end"), [(-1, 2**63 - 1), (N_TOKENS - 1, N_TOKENS), (0, 1)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_last_or_first_token_as_a_slice(start, end, axis, tmp_path):
+    """``y[:, -1:]`` before and after tokens come second again."""
+    known = {"one": [1], "start": [start], "end": [end], "axis": [axis]}
+    nodes = [STEPS_FIRST, node("LSTM", ["s", "w", "r", "b"], ["y"], hidden_size=N_UNITS), node("Squeeze", ["y", "one"], ["t"])]
+    nodes += [node("Transpose", ["t"], ["u"], perm=[1, 0, 2])] * axis
+    nodes += [node("Slice", ["tu"[axis], "start", "end", "axis"], ["v"]), node("Squeeze", ["v", "axis"], ["z"])]
+    nodes.append(node("Gemm", ["z", "f"], ["out"]))
+    weights = cell_weights("LSTM") | {"f": np.zeros((N_UNITS, 3), np.float32)}
+    found = read(nodes, weights, [constant(*each) for each in known.items()], tmp_path)
+    assert [layer.kind for layer in found.layers] == ["recurrent", "select_token", "fc"]
+    assert found.n_params == sum(values.size for values in weights.values())
+
+
+def test_several_tokens_have_no_layer(tmp_path):
+    known = {"one": [1], "start": [-2], "end": [N_TOKENS], "axis": [0]}
+    nodes = [STEPS_FIRST, node("LSTM", ["s", "w", "r", "b"], ["y"], hidden_size=N_UNITS), node("Squeeze", ["y", "one"], ["t"])]
+    nodes.append(node("Slice", ["t", "start", "end", "axis"], ["out"]))
+    with pytest.raises(DataError, match="got the operation Slice"):
+        read(nodes, cell_weights("LSTM"), [constant(*each) for each in known.items()], tmp_path)

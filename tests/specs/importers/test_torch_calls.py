@@ -43,7 +43,7 @@ def test_weights_that_two_calls_share_are_not_counted_twice(torch):
 
 
 def test_numbers_clamps_and_joining_one_tensor(torch):
-    found = from_torch(applied(torch, lambda _own, x: ((2 * torch.cat([x], 1) - 1) / 3 + 0.5).clamp(0, 6).clamp(min=0)), (3, 8, 8))
+    found = from_torch(applied(torch, lambda _own, x: ((2 * torch.cat([x], 1) - 1) / 3 + 0.5).clamp(-1, 1).clip(max=2)), (3, 8, 8))
     functions = [layer.function for layer in found.layers if layer.kind == "activation"]
     assert functions == ["identity"] * 4 + ["relu6", "relu"]
     assert len(found.layers) == 7
@@ -80,3 +80,8 @@ def test_states_that_nobody_reads_are_left_out(torch):
     module = Words()
     found = from_torch(module, (1, 7, 1))
     assert found.n_params == sum(each.numel() for each in module.parameters())
+
+
+def test_a_maximum_over_all_places(torch):
+    found = from_torch(applied(torch, lambda _own, x: torch.amax(x, (2, 3))), (3, 8, 8))
+    assert [(layer.kind, layer.mode, layer.output_size) for layer in found.layers[1:]] == [("pool", "max", (1, 1))]

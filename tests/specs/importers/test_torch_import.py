@@ -297,7 +297,7 @@ def test_what_has_no_layer_is_named(torch):
             "LSTM other than of",
         ),
         (lambda m, x: m[0](x) ** 2, [nn.Conv2d(3, 4, 3)], "node 'pow_1': got the operation pow"),
-        (lambda m, x: m[0](x).clamp(-1, 1), [nn.Conv2d(3, 4, 3)], "node 'clamp': got the operation clamp"),
+        (lambda m, x: m[0](x).clamp(x), [nn.Conv2d(3, 3, 1)], "node 'clamp': got the operation clamp"),
         (lambda m, x: torch.cat(2 * [m[0](x)], dim=2), [nn.Conv2d(3, 4, 3)], "node 'cat': got the operation cat"),
         (lambda m, x: m[0](x).permute(0, 1, 3, 2), [nn.Conv2d(3, 4, 3)], "node 'permute': got the operation permute"),
         (lambda m, x: m[0](x).view(-1, 4), [nn.Conv2d(3, 4, 3)], "node 'view': got the operation view"),
