@@ -310,10 +310,13 @@ class Imported:
         return name
 
 
-def unknown_operation(network: str, node: str, operation: str) -> DataError:
+IN_TOML = "Write this part of the network as layers in a TOML file, or replace the operation before the import."
+
+
+def unknown_operation(network: str, node: str, operation: str, hint: str = IN_TOML) -> DataError:
     """The error for an operation that has no layer."""
     return DataError(
         f"got the operation {operation}, expected one that has a layer",
         place=f"network {network!r}, node {node!r}",
-        hint="Write this part of the network as layers in a TOML file, or replace the operation before the import.",
+        hint=hint,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,24 @@ def known_tensors(graph: Any) -> dict[str, Any]:
                 dtype = np.int64 if "int" in attribute.name else np.float32
                 known[node.output[0]] = numpy_helper.from_array(np.asarray(get_attribute_value(attribute), dtype=dtype))
     return known
+
+
+def with_sizes(graph: Any, folder: Path) -> None:
+    """Read the small tensors that are kept in files of a folder: sizes, bounds, places. Where there is no such file they stay."""
+    from onnx import TensorProto
+    from onnx.checker import ValidationError
+    from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
+
+    tensors = [attribute.t for node in graph.node if node.op_type == "Constant" for attribute in node.attribute]
+    for tensor in (*graph.initializer, *tensors):
+        if not uses_external_data(tensor) or not is_small(tensor):
+            continue
+        try:
+            load_external_data_for_tensor(tensor, str(folder))
+        except (OSError, ValueError, ValidationError):
+            continue
+        tensor.data_location = TensorProto.DEFAULT
+        del tensor.external_data[:]
 
 
 def own_tensor(name: str, graph: Any, constants: Mapping[str, Any]) -> str:
@@ -68,18 +87,18 @@ def computed_tensors(proto: Any, constants: Mapping[str, Any], opsets: Sequence[
         shapes = _shapes(proto, given, opsets)
     except InferenceError as error:
         raise ValueError(str(error)) from error
-    if shapes and all(map(_is_inline, given.values())) and all(map(_is_small, shapes.values())):
-        yield from _values(proto, given, opsets)
-    else:
-        yield from shapes.items()
+    if shapes and all(map(_is_inline, given.values())) and all(map(is_small, shapes.values())):
+        shapes |= _values(proto, given, opsets)
+    yield from shapes.items()
 
 
-def _is_small(tensor: Any) -> bool:
+def is_small(tensor: Any) -> bool:
+    """Whether the numbers of a tensor are followed, not its shape alone."""
     return bool(math.prod(tensor.dims) <= MOST_ELEMENTS)
 
 
 def _is_inline(tensor: Any) -> bool:
-    return _is_small(tensor) and not tensor.data_location
+    return is_small(tensor) and not tensor.data_location
 
 
 def _graph(proto: Any, given: Mapping[str, Any], opsets: Sequence[Any], *, with_small: bool) -> Any:
@@ -102,14 +121,19 @@ def _graph(proto: Any, given: Mapping[str, Any], opsets: Sequence[Any], *, with_
     return helper.make_model(graph, opset_imports=opsets)
 
 
-def _values(proto: Any, given: Mapping[str, Any], opsets: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+def _values(proto: Any, given: Mapping[str, Any], opsets: Sequence[Any]) -> dict[str, Any]:
+    """Numbers of the outputs; none where onnx itself cannot compute this version of the operator."""
     from onnx import numpy_helper
     from onnx.reference import ReferenceEvaluator
 
     numbers = {name: numpy_helper.to_array(tensor) for name, tensor in given.items()}
-    found = ReferenceEvaluator(_graph(proto, given, opsets, with_small=False)).run(None, numbers)
-    for name, value in zip((name for name in proto.output if name), found, strict=False):
-        yield name, numpy_helper.from_array(np.asarray(value))
+    try:
+        evaluator = ReferenceEvaluator(_graph(proto, given, opsets, with_small=False))
+    except RuntimeError:  # an operator, or a version of one, that onnx does not compute
+        return {}
+    found = evaluator.run(None, numbers)
+    names = (name for name in proto.output if name)
+    return {name: numpy_helper.from_array(np.asarray(value)) for name, value in zip(names, found, strict=False)}
 
 
 def _shapes(proto: Any, given: Mapping[str, Any], opsets: Sequence[Any]) -> dict[str, Any]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from mlperf.core.errors import PATH, DataError, MissingExtraError, check_type
-from mlperf.specs.importers.imported import Imported, sample_shape, unknown_operation
+from mlperf.specs.importers.imported import IN_TOML, Imported, sample_shape, unknown_operation
 from mlperf.specs.importers.onnx_attention import of_heads
-from mlperf.specs.importers.onnx_constants import computed_tensors, known_tensors, own_tensor, size_tensor
+from mlperf.specs.importers.onnx_constants import computed_tensors, known_tensors, own_tensor, size_tensor, with_sizes
 from mlperf.specs.importers.onnx_input import RECURRENT, input_layout
 from mlperf.specs.importers.onnx_node import OnnxNode
 from mlperf.specs.importers.onnx_nodes import NODES
@@ -25,6 +25,18 @@ WEIGHTS_AT = {"Conv": 1, "ConvTranspose": 1, "Gemm": 1, "MatMul": 1, "Gather": 0
 
 DIMENSIONS = {"b": "batch", "c": "maps", "h": "height", "w": "width", "t": "tokens"}
 
+READS_NUMBERS = ("Reshape", "Slice", "Split", "Clip", "Pad", "Resize", "Upsample", "Expand", "Squeeze", "Unsqueeze", "Gather")
+"""Operators whose inputs may hold sizes, bounds or places."""
+
+HINTS: Mapping[str, str] = {
+    **dict.fromkeys(("If", "Loop", "Scan"), "Layers run always and once: export the network traced, with sizes that are fixed."),
+    **dict.fromkeys(
+        ("QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger"),
+        "Quantised networks are not trained: export the one in floating point that this was made from.",
+    ),
+}
+"""What to do about operators that will never have a layer."""
+
 DOMAINS = ("", "ai.onnx", "com.microsoft")
 """Sets of operators whose names mean what they mean here."""
 
@@ -35,7 +47,7 @@ def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None,
     Parameters
     ----------
     path : path
-        The ``.onnx`` file; weights kept in files beside it are not needed.
+        The ``.onnx`` file. Weights kept in files beside it are not needed, but sizes and bounds are.
     input_shape : (int, int, int), optional
         Maps, height and width of one sample, where the file leaves them open.
     name : str, optional
@@ -54,6 +66,7 @@ def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None,
     model = _load(path)
     graph = model.graph
     with _as_onnx_says(str(path)):
+        with_sizes(graph, path.parent)
         constants = known_tensors(graph)
     images = _input(path, graph, constants)
     layout = input_layout(graph, images, constants)
@@ -116,9 +129,9 @@ def _inlined(model: Any) -> Any:
 def _input(path: Path, graph: Any, constants: dict[str, Any]) -> Any:
     inputs = [each for each in graph.input if each.name not in constants]
     if len(inputs) != 1:
-        raise DataError(
-            f"got {len(inputs)} inputs, expected one", place=str(path), hint="Export the network with images as its only input."
-        )
+        names = f" ({', '.join(each.name for each in inputs)})" if inputs else ""
+        hint = "Export the network with images (or tokens) as its only input: masks and kinds of tokens have defaults."
+        raise DataError(f"got {len(inputs)} inputs{names}, expected one", place=str(path), hint=hint)
     return inputs[0]
 
 
@@ -155,13 +168,23 @@ def _add_node(imported: Imported, constants: dict[str, Any], proto: Any, opsets:
         return
     if any(name in imported.heads or name in imported.scores for name in node.inputs):
         if not of_heads(imported, node):
-            raise unknown_operation(imported.name, node.name, f"{node.operator}{node.remark} of heads of attention")
+            raise _unknown(imported, node, f"{node.operator}{node.remark} of heads of attention")
         return
     if proto.domain not in DOMAINS:
-        raise unknown_operation(imported.name, node.name, f"{proto.domain}.{node.operator}{node.remark}")
+        raise _unknown(imported, node, f"{proto.domain}.{node.operator}{node.remark}")
     rule = NODES.get(node.operator)
     if rule is None or not rule(imported, node):
-        raise unknown_operation(imported.name, node.name, f"{node.operator}{node.remark}")
+        raise _unknown(imported, node, f"{node.operator}{node.remark}")
+
+
+def _unknown(imported: Imported, node: OnnxNode, operation: str) -> DataError:
+    """The error for a node that has no layer; numbers that are not there come first."""
+    if node.unread and node.operator in READS_NUMBERS:
+        got = f"got {operation} by numbers that are kept in {node.unread!r}, expected that file beside the model"
+        return DataError(
+            got, place=f"network {imported.name!r}, node {node.name!r}", hint="Put the exporter's files into one folder."
+        )
+    return unknown_operation(imported.name, node.name, operation, HINTS.get(node.operator, IN_TOML))
 
 
 def _sizes(imported: Imported, proto: Any) -> list[int]:
@@ -194,7 +217,8 @@ def _check_own_weights(network: str, graph: Any, constants: dict[str, Any]) -> N
             raise DataError(
                 f"got the weights {name!r} in the nodes {readers[name]!r} and {called!r}, expected each in one",
                 place=f"network {network!r}",
-                hint="Layers here share nothing: n_params would count them twice. If it may, give each node a copy of its own.",
+                hint="Layers here share nothing: n_params would count them twice. Exporters keep equal weights once, except in "
+                "training mode: export there, or give each node a copy of its own.",
             )
         readers[name] = called
 

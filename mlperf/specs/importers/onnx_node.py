@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlperf.specs.importers.imported import Imported
+from mlperf.specs.importers.onnx_constants import is_small
+
+MOST_SHOWN = 8
+"""Numbers of an input that a message shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +60,17 @@ class OnnxNode:
 
     @property
     def remark(self) -> str:
-        """What distinguishes this use of the operator."""
-        return f" with {dict(self.attributes)}" if self.attributes else ""
+        """What distinguishes this use of the operator: attributes other than graphs, and the few numbers of its inputs."""
+        plain = {name: value for name, value in self.attributes.items() if not hasattr(value, "node")}
+        given = [self.values(place) for place in range(len(self.inputs))]
+        numbers = ", ".join(f"[{', '.join(f'{number:.9g}' for number in each)}]" for each in given if 0 < len(each) <= MOST_SHOWN)
+        return (f" with {plain}" if plain else "") + (f" by {numbers}" if numbers else "")
+
+    @property
+    def unread(self) -> str:
+        """A file beside the model that holds numbers of an input which are not known from it; else nothing."""
+        small = [tensor for tensor in self.constants.values() if is_small(tensor)]
+        return next((each.value for tensor in small for each in tensor.external_data if each.key == "location"), "")
 
     def has_input(self, place: int) -> bool:
         """Whether the optional input at that place is given."""

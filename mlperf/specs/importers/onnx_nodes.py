@@ -179,6 +179,14 @@ def _dropout(imported: Imported, node: OnnxNode) -> bool:
     return _plain(imported, node, kind="dropout")
 
 
+def _bounded(imported: Imported, node: OnnxNode) -> bool:
+    """The larger or smaller of each element and one number: one comparison, as of a ReLU."""
+    constants = [place for place, name in enumerate(node.inputs) if name in node.constants]
+    if len(node.tensors) != 1 or any(math.prod(node.dims(place)) != 1 for place in constants):
+        return False
+    return _plain(imported, replace(node, inputs=node.tensors), kind="activation", function="relu")
+
+
 def _clip(imported: Imported, node: OnnxNode) -> bool:
     """Two comparisons as of a ReLU6, or one as of a ReLU, whatever the bounds; without bounds nothing at all."""
     low = node.values(1) or [node.attributes.get("min", -math.inf)]
@@ -245,6 +253,8 @@ NODES: Mapping[str, Rule] = {
     "Sum": _add,
     "Concat": _concat,
     "Clip": _clip,
+    "Max": _bounded,
+    "Min": _bounded,
     "Slice": slice_maps,
     "Split": split_maps,
     **{operator: partial(_plain, kind="activation", function=function) for operator, function in _ACTIVATIONS.items()},

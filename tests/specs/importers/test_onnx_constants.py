@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from mlperf.core.errors import DataError
 from mlperf.specs.importers.onnx_constants import computed_tensors, known_tensors, own_tensor, size_tensor
+from mlperf.specs.importers.onnx_import import from_onnx
 
 OPSETS = [helper.make_opsetid("", 18)]
 
@@ -56,3 +60,24 @@ def test_a_slice_behind_the_end_is_empty():
     node = helper.make_node("Slice", ["sizes", "start", "end"], ["y"])
     known = {"sizes": size_tensor([8, 3]), "start": size_tensor([2]), "end": size_tensor([2**63 - 1])}
     assert list(dict(computed_tensors(node, known, OPSETS))["y"].dims) == [0]
+
+
+def test_sizes_in_a_file_beside_the_model_are_read_and_missed_by_its_name(tmp_path):
+    nodes = [helper.make_node("Gemm", ["x", "w"], ["h"]), helper.make_node("Reshape", ["h", "sizes"], ["y"])]
+    known = [numpy_helper.from_array(np.zeros((2, 12), np.float32), "w"), size_tensor([-1, 3, 2, 2])]
+    known[1].name = "sizes"
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in (("x", ("n", 2)), ("y", None))]
+    model = helper.make_model(helper.make_graph(nodes, "net", ends[:1], ends[1:], known), opset_imports=OPSETS)
+    onnx.save(model, tmp_path / "net.onnx", save_as_external_data=True, location="net.bin", size_threshold=0)
+    found = from_onnx(tmp_path / "net.onnx")
+    assert (found.n_params, found.output_shape.height) == (24, 2)
+    (tmp_path / "net.bin").unlink()
+    with pytest.raises(DataError, match=r"got Reshape by numbers that are kept in 'net.bin', expected that file"):
+        from_onnx(tmp_path / "net.onnx")
+
+
+def test_what_onnx_cannot_compute_has_a_shape():
+    """The reference implementation has no DequantizeLinear of before opset 19."""
+    known = {"w": numpy_helper.from_array(np.zeros((4, 3), np.int8), "w"), "one": numpy_helper.from_array(np.float32(1), "one")}
+    node = helper.make_node("DequantizeLinear", ["w", "one"], ["y"])
+    assert list(dict(computed_tensors(node, known, [helper.make_opsetid("", 17)]))["y"].dims) == [4, 3]

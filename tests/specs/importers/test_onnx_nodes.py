@@ -250,3 +250,33 @@ def test_a_maximum_over_all_places(tmp_path):
     assert [(layer.kind, layer.mode, layer.output_size) for layer in found.layers[1:-1]] == [("pool", "max", (1, 1))]
     with pytest.raises(DataError, match="ReduceMax"):
         read(helper.make_node("ReduceMax", ["c"], ["s"], axes=[1]), [], tmp_path)
+
+
+@pytest.mark.parametrize("operator", ["Max", "Min"])
+def test_one_bound_is_one_comparison(operator, tmp_path):
+    """As TensorFlow's ReLU6 comes: a ReLU, and the smaller of that and 6."""
+    found = read(helper.make_node(operator, ["six", "c"], ["s"]), [numpy_helper.from_array(np.float32(6), "six")], tmp_path)
+    assert [layer.function for layer in found.layers[1:]] == ["relu", "relu"]
+    with pytest.raises(DataError, match=operator):
+        read(helper.make_node(operator, ["many", "c"], ["s"]), [learnt("many", 4, 1, 1)], tmp_path)
+
+
+BRANCH = helper.make_graph([helper.make_node("Relu", ["c"], ["r"])], "branch", [], [])
+
+
+@pytest.mark.parametrize(
+    ("node", "hint"),
+    [
+        (helper.make_node("QuantizeLinear", ["c", "zero"], ["s"]), "in floating point"),
+        (helper.make_node("If", ["zero"], ["s"], then_branch=BRANCH, else_branch=BRANCH), "traced, with sizes that are fixed"),
+    ],
+)
+def test_what_to_do_about_what_never_has_a_layer(node, hint, tmp_path):
+    with pytest.raises(DataError, match=hint):
+        read(node, [learnt("zero")], tmp_path)
+
+
+def test_a_refused_slice_says_which(tmp_path):
+    node, known = sliced([1], [3], [2])
+    with pytest.raises(DataError, match=r"got the operation Slice by \[1\], \[3\], \[2\], expected"):
+        read(node, known, tmp_path)
