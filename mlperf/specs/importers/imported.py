@@ -92,6 +92,8 @@ class Imported:
         By name of the layer that stands for the products of an attention: the layers that write its queries, keys and values.
     batch : int
         Samples in the foreign graph's tensors; 1 where that is open.
+    tokens : str
+        The foreign input, where that is one index for each token.
     """
 
     name: str
@@ -109,6 +111,7 @@ class Imported:
     scores: dict[str, Scores] = field(default_factory=dict)
     cores: dict[str, tuple[Piece, ...]] = field(default_factory=dict)
     batch: int = 1
+    tokens: str = ""
 
     def __post_init__(self) -> None:
         self.shapes[NETWORK_INPUT] = self.input_shape
@@ -161,11 +164,11 @@ class Imported:
         """``tensor`` is ``source`` with rows and columns around it, for the window that reads it; False for a negative number."""
         source, before = self.unpadded(source)
         top, left, bottom, right = (old + new for old, new in zip(before, borders, strict=True))
-        if min(borders) < 0 or self.layout(source) not in (MAPS_FIRST, TOKENS_LAST):
-            return False
-        if not any((top, left, bottom, right)):
+        if not any((top, left, bottom, right, *borders)):
             self.same(tensor, source)
             return True
+        if min(borders) < 0 or self.layout(source) not in (MAPS_FIRST, TOKENS_LAST):
+            return False
         self.padded[tensor] = (source, (top, left, bottom, right))
         return True
 

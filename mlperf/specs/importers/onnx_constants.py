@@ -92,6 +92,16 @@ def computed_tensors(proto: Any, constants: Mapping[str, Any], opsets: Sequence[
     yield from shapes.items()
 
 
+def is_lookup(proto: Any, constants: Mapping[str, Any], n_tokens: int) -> bool:
+    """Whether a node looks a row up for each token by itself, by its place or kind, in a table with other than as many rows."""
+    if proto.op_type != "Gather" or any(each.name == "axis" and each.i for each in proto.attribute):
+        return False
+    table, places = (constants.get(name) for name in proto.input)
+    if table is None or places is None or len(table.dims) != 2 or n_tokens < 2:
+        return False
+    return bool(table.dims[0] != n_tokens and places.dims[-1:] == [n_tokens])
+
+
 def is_small(tensor: Any) -> bool:
     """Whether the numbers of a tensor are followed, not its shape alone."""
     return bool(math.prod(tensor.dims) <= MOST_ELEMENTS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,8 @@ from typing import Any
 from mlperf.core.errors import PATH, DataError, MissingExtraError, check_type
 from mlperf.specs.importers.imported import IN_TOML, Imported, sample_shape, unknown_operation
 from mlperf.specs.importers.onnx_attention import of_heads
-from mlperf.specs.importers.onnx_constants import computed_tensors, known_tensors, own_tensor, size_tensor, with_sizes
-from mlperf.specs.importers.onnx_input import RECURRENT, input_layout
+from mlperf.specs.importers.onnx_constants import computed_tensors, is_lookup, known_tensors, own_tensor, size_tensor, with_sizes
+from mlperf.specs.importers.onnx_input import RECURRENT, TOKENS, input_layout
 from mlperf.specs.importers.onnx_node import OnnxNode
 from mlperf.specs.importers.onnx_nodes import NODES
 from mlperf.specs.importers.onnx_patterns import whole_functions
@@ -72,10 +72,11 @@ def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None,
     layout = input_layout(graph, images, constants)
     imported = Imported(name or path.stem, _input_shape(path, images, layout, input_shape), batch=_batch(images, layout))
     imported.aliases[images.name], imported.layouts[images.name] = NETWORK_INPUT, layout
+    imported.tokens = images.name if layout == TOKENS else ""
     _check_own_weights(imported.name, graph, constants)
     for proto in graph.node:
         with _as_onnx_says(f"network {imported.name!r}, node {proto.name!r} ({proto.op_type})"):
-            constants.update(computed_tensors(proto, constants, model.opset_import))
+            constants.update(_computed(imported, constants, proto, model.opset_import))
     with _as_onnx_says(str(path)):
         nodes = whole_functions(graph, constants)
     for proto in nodes:
@@ -159,7 +160,7 @@ def _add_node(imported: Imported, constants: dict[str, Any], proto: Any, opsets:
     if proto.op_type == "Shape" and proto.input[0] not in constants:
         constants[proto.output[0]] = size_tensor(_sizes(imported, proto))
         return
-    computed = dict(computed_tensors(proto, constants, opsets))
+    computed = dict(_computed(imported, constants, proto, opsets))
     constants.update(computed)
     if computed:
         return
@@ -175,6 +176,13 @@ def _add_node(imported: Imported, constants: dict[str, Any], proto: Any, opsets:
     rule = NODES.get(node.operator)
     if rule is None or not rule(imported, node):
         raise _unknown(imported, node, f"{node.operator}{node.remark}")
+
+
+def _computed(imported: Imported, constants: dict[str, Any], proto: Any, opsets: Sequence[Any]) -> Iterable[tuple[str, Any]]:
+    """Outputs that depend on no sample; rows of a table for each token are those of a layer, which learns the whole table."""
+    if is_lookup(proto, constants, imported.input_shape.height if imported.tokens else 0):
+        return ()
+    return computed_tensors(proto, constants, opsets)
 
 
 def _unknown(imported: Imported, node: OnnxNode, operation: str) -> DataError:

@@ -142,10 +142,11 @@ def _instance_norm(imported: Imported, node: OnnxNode) -> bool:
 
 
 def _gather(imported: Imported, node: OnnxNode) -> bool:
-    """Rows of a table of embeddings, or the first or the last token."""
+    """Rows of a table of embeddings, of places or kinds of tokens too; or the first or the last token."""
     axis, table = node.attributes.get("axis", 0), node.dims(0)
-    if len(table) == 2 and axis == 0 and node.inputs[1] not in node.constants:
-        imported.add(node.output, "embedding", node.inputs[1:], n_embeddings=table[0], n_maps=table[1])
+    indices = imported.tokens if node.inputs[1] in node.constants else node.inputs[1]
+    if len(table) == 2 and axis == 0 and indices:
+        imported.add(node.output, "embedding", [indices], n_embeddings=table[0], n_maps=table[1])
         return True
     layout, n_tokens = imported.layout(node.inputs[0]), imported.shape(node.inputs[0]).height
     is_one = layout in (TOKENS_FIRST, STEPS_FIRST) and layout[axis] == "t" and not node.dims(1)

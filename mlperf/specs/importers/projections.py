@@ -107,7 +107,9 @@ class _Core:
             widths = (read, written, self.behind.n_maps)
             biases = {layer.bias for layer in self.before}
             reasons[f"projections of {widths[0]} maps to {widths[1]} and back to {widths[2]}"] = widths != (width, 3 * width, width)
-            reasons["biases of some projections only"] = len(biases) > 1 or (biases == {True} and not self.behind.bias)
+            reasons["biases of some projections only (files in other than training mode leave out those that are zeros)"] = len(
+                biases
+            ) > 1 or (biases == {True} and not self.behind.bias)
         return next((reason for reason, is_so in reasons.items() if is_so), "")
 
 

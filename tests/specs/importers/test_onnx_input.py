@@ -85,3 +85,21 @@ def test_windows_of_other_directions_than_the_tensor_has_are_refused(tmp_path):
     nodes = [node("Conv", ["x", "v"], ["c"]), node("Transpose", ["c"], ["t"], perm=[0, 2, 3, 1]), node("Conv", ["t", "w"], ["y"])]
     with pytest.raises(DataError, match="node 'y': got the operation Conv"):
         read(nodes, {"v": (6, 3, 1, 1), "w": (5, 6, 1, 1)}, tmp_path, ("b", 3, 6, 8))
+
+
+def test_tables_of_places_and_kinds_of_tokens_are_learnt_whole(tmp_path):
+    """As in BERT: 5 of 9 places are read, and one of two kinds; a table of as many rows as tokens is a position embedding."""
+    nodes = [
+        node("Gather", ["words", "x"], ["a"]),
+        node("Gather", ["places", "order"], ["b"]),
+        node("Gather", ["kinds", "zeros"], ["c"]),
+        node("Gather", ["fitting", "order"], ["d"]),
+        *(node("Add", [first, second], [total]) for first, second, total in (("a", "b", "e"), ("c", "e", "f"), ("d", "f", "y"))),
+    ]
+    sizes = {"words": (20, 4), "places": (9, 4), "kinds": (2, 4), "fitting": (5, 4)}
+    known = {"order": [[0, 1, 2, 3, 4]], "zeros": [[0] * 5]}
+    found = read(nodes, sizes, tmp_path, ("n", 5), known, dtype=INT)
+    kinds = ["embedding"] * 3 + ["add"] * 2 + ["position_embedding"]
+    assert [layer.kind for layer in found.layers] == kinds
+    assert [layer.n_embeddings for layer in found.layers[:3]] == [20, 9, 2]
+    assert (found.n_params, found.output_shape) == ((20 + 9 + 2 + 5) * 4, Shape(4, 5, 1))
