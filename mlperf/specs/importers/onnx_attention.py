@@ -157,8 +157,9 @@ def _weights(scores: Scores, node: OnnxNode) -> Scores | None:
 
 def _masked(scores: Scores, node: OnnxNode) -> Scores | None:
     """Some pairs of tokens left out, the same for all heads; numbers of each head would be learnt."""
-    dims = [node.dims(place) for place, name in enumerate(node.inputs) if name in node.constants]
-    return scores if all(math.prod(each[:-2]) == 1 for each in dims) and not scores.are_weights else None
+    dims = [node.dims(place)[:-2] for place, name in enumerate(node.inputs) if name in node.constants]
+    stretched = [(dim, size) for each in dims for dim, size in zip(scores.query.dims[-3::-1], each[::-1], strict=False) if size > 1]
+    return scores if not scores.are_weights and not any(maps_of([dim]) for dim, _ in stretched) else None
 
 
 _HEADS: Mapping[str, Callable[[Heads, OnnxNode], Heads | None]] = {

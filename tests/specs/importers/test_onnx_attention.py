@@ -140,7 +140,7 @@ def test_attention_of_one_head_needs_no_reshape(tmp_path):
     one_layer(graph.read(tmp_path, graph.linear(found)), n_heads=1)
 
 
-@pytest.mark.parametrize("mask", [np.zeros((TOKENS, TOKENS)), np.zeros((1, 1, TOKENS, TOKENS))])
+@pytest.mark.parametrize("mask", [np.zeros((TOKENS, TOKENS)), np.zeros((1, 1, TOKENS, TOKENS)), np.zeros((BATCH, 1, 1, TOKENS))])
 def test_a_mask_that_all_heads_share_changes_nothing(mask, tmp_path):
     graph = Graph(mask=mask)
     one_layer(graph.read(tmp_path, graph.linear(joined(graph, apart(graph)))))
