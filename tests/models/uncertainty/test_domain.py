@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.models import StepwiseOLS
+from mlperf.models.algebra.same_arrays import SameArrays
 from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.hull import Hull, facets, gauge, membership
 from mlperf.models.uncertainty.leverage import Leverage
@@ -223,6 +224,7 @@ def test_only_rows_at_the_limit_are_left_to_the_linear_program(dimensions: int) 
 def test_rows_are_left_out_for_the_limit_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     monkeypatch.setattr("mlperf.models.uncertainty.hull._limit", lambda rows: asked.append(len(rows)) or 1.25)
+    monkeypatch.setattr("mlperf.models.uncertainty.hull.KNOWN", SameArrays(1))
     hull = Hull.fit(np.random.default_rng(0).lognormal(0.0, 1.0, (30, 2)))
     assert hull is not None
     assert asked == []
@@ -236,6 +238,7 @@ def test_rows_are_not_left_out_for_rows_that_any_limit_holds_or_none(monkeypatch
     rows = np.random.default_rng(0).lognormal(0.0, 1.0, (30, 2))
     asked = []
     monkeypatch.setattr("mlperf.models.uncertainty.hull._limit", lambda rows: asked.append(len(rows)) or 1.25)
+    monkeypatch.setattr("mlperf.models.uncertainty.hull.KNOWN", SameArrays(1))
     hull = Hull.fit(rows)
     assert hull is not None
     middle = rows.mean(axis=0)
@@ -245,6 +248,12 @@ def test_rows_are_not_left_out_for_rows_that_any_limit_holds_or_none(monkeypatch
     assert hull.factor(near[None])[0] > 1.0
     assert hull.contains(near[None]).all()
     assert asked
+
+
+def test_models_of_the_same_rows_share_a_hull() -> None:
+    rows = np.random.default_rng(3).lognormal(0.0, 1.0, (30, 2))
+    assert Hull.fit(rows) is Hull.fit(rows.copy())
+    assert Hull.fit(rows) is not Hull.fit(rows[:-1])
 
 
 def test_columns_by_name_have_the_domain_of_a_frame() -> None:
