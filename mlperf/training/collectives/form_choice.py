@@ -12,7 +12,7 @@ from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
 from mlperf.models.validation.folds import Fold, grouped_folds
 from mlperf.training.collectives.exchange_forms import ExchangeForm
-from mlperf.training.collectives.form_fit import Columns, fit_exchange_form
+from mlperf.training.collectives.form_fit import Columns, fit_exchange_form, with_terms
 
 CHOSEN, KEPT, REJECTED, ABSENT = "chosen", "kept", "rejected", "not told apart"
 FEW_ROWS, N_FOLDS = 40, 10
@@ -84,7 +84,7 @@ def left_out_log_ratios(form: ExchangeForm, columns: Columns, time_s: FloatArray
 
     Infinite where the form says nothing above zero, NaN everywhere where some training part cannot carry it.
     """
-    ratio = np.full(len(time_s), np.nan)
+    ratio, columns = np.full(len(time_s), np.nan), with_terms(form, columns)
     for fold in folds:
         fitted = fit_exchange_form(form, rows_of(columns, fold.train), time_s[fold.train])
         if fitted is None:

@@ -14,11 +14,26 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown, plain
+from mlperf.models.algebra.same_arrays import SameArrays
 from mlperf.models.estimators.choice.cost_form import form_matrix
 from mlperf.training.collectives.exchange_forms import BY_COUNT, SPLITS, ExchangeForm
 
 Columns = Mapping[str, FloatArray]
 EVERYWHERE = (0.0, float("inf"))
+CLEARLY_APART = 1e-6
+"""Of squared singular values: far above what counts as 0, about 1e-20 in a hundred thousand rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """Coefficients of some rows, shape (n_terms,), and the sum of the rows' squared relative errors."""
+
+    coef: FloatArray
+    squares: float
+
+
+SOLVED: SameArrays[Solution | None] = SameArrays(2**14)
+"""A row that is left out changes one count, or one side of a change: the solutions of all others come again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +106,7 @@ class FittedForm(Shown):
 
     def _answer(self, part: Part, columns: Columns) -> FloatArray:
         if self.form.terms:
-            return np.asarray(form_matrix(self.form.terms, columns, len(columns["N"])) @ part.coef)
+            return np.asarray(_matrix(self.form, columns) @ part.coef)
         return log_lines(part.nodes, part.coef, np.log(columns["S"]))
 
     def to_dict(self) -> dict[str, Any]:
@@ -148,12 +163,27 @@ def fit_exchange_form(form: ExchangeForm, columns: Columns, time_s: FloatArray) 
     elif form.split:
         parts = _with_change(form, columns, time_s)
     else:
-        coef = _coefficients(form, form_matrix(form.terms, columns, len(time_s)), time_s)
-        parts = None if coef is None else (Part(*EVERYWHERE, coef, np.zeros(0)),)
+        found = _solution(form, _matrix(form, columns), time_s)
+        parts = None if found is None else (Part(*EVERYWHERE, found.coef, np.zeros(0)),)
     if not parts:
         return None
     fitted = FittedForm(form, parts)
     return fitted if not form.local else _with_ratios(fitted, columns, time_s)
+
+
+def with_terms(form: ExchangeForm, columns: Columns) -> dict[str, FloatArray]:
+    """The columns and the values of the form's terms under their texts, so that parts of the rows need not evaluate them again."""
+    return {**columns, **dict(zip(form.terms, form_matrix(form.terms, columns, len(columns["N"])).T, strict=True))}
+
+
+def _matrix(form: ExchangeForm, columns: Columns) -> FloatArray:
+    """Values of the form's terms, shape (n_rows, n_terms): those at hand, or evaluated."""
+    if not all(term in columns for term in form.terms):
+        return form_matrix(form.terms, columns, len(columns["N"]))
+    matrix = np.empty((len(columns["N"]), len(form.terms)))
+    for place, term in enumerate(form.terms):
+        matrix[:, place] = columns[term]
+    return matrix
 
 
 def log_lines(nodes: FloatArray, log_s: FloatArray, at: FloatArray) -> FloatArray:
@@ -183,27 +213,44 @@ def _with_ratios(fitted: FittedForm, columns: Columns, time_s: FloatArray) -> Fi
     return replace(fitted, ratios=tuple(ratios))
 
 
-def _coefficients(form: ExchangeForm, matrix: FloatArray, time_s: FloatArray) -> FloatArray | None:
+def _solution(form: ExchangeForm, matrix: FloatArray, time_s: FloatArray) -> Solution | None:
+    """`_solve`, once for the same rows."""
+    return SOLVED((matrix, time_s), lambda: _solve(form, matrix, time_s), form.signed)
+
+
+def _solve(form: ExchangeForm, matrix: FloatArray, time_s: FloatArray) -> Solution | None:
     relative = matrix / time_s[:, None]
     scale = np.sqrt((relative * relative).sum(axis=0))
     if len(time_s) < len(scale) or not (scale > 0.0).all():
         return None
     unit = relative / scale
-    if np.linalg.matrix_rank(unit) < len(scale):
+    if not _told_apart(unit):
         return None
     ones = np.ones(len(time_s))
     found = np.linalg.lstsq(unit, ones, rcond=None)[0] if form.signed else nnls(unit, ones)[0]
-    return np.asarray(found / scale)
+    coef = np.asarray(found / scale)
+    coef.flags.writeable = False
+    return Solution(coef, float(np.square(matrix @ coef / time_s - 1.0).sum()))
+
+
+def _told_apart(unit: FloatArray) -> bool:
+    """Whether columns of length 1 have full rank; singular values are asked only where they may be near the tolerance."""
+    n_terms = unit.shape[1]
+    try:
+        np.linalg.cholesky(unit.T @ unit - CLEARLY_APART * np.eye(n_terms))
+    except np.linalg.LinAlgError:
+        return bool(np.linalg.matrix_rank(unit) == n_terms)
+    return True
 
 
 def _by_count(form: ExchangeForm, columns: Columns, time_s: FloatArray) -> tuple[Part, ...] | None:
-    matrix = form_matrix(form.terms, columns, len(time_s)) if form.terms else None
+    matrix = _matrix(form, columns) if form.terms else None
     parts = []
     for n_gpus, n_nodes in _counts(columns):
         here = (columns["N"] == n_gpus) & (columns["M"] == n_nodes)
         if matrix is not None:
-            coef = _coefficients(form, matrix[here], time_s[here])
-            nodes = np.zeros(0)
+            found = _solution(form, matrix[here], time_s[here])
+            coef, nodes = None if found is None else found.coef, np.zeros(0)
         else:
             order = np.argsort(columns["S"][here])
             nodes = np.log(columns["S"][here][order])
@@ -216,23 +263,19 @@ def _by_count(form: ExchangeForm, columns: Columns, time_s: FloatArray) -> tuple
 
 def _with_change(form: ExchangeForm, columns: Columns, time_s: FloatArray) -> tuple[Part, ...] | None:
     """Every place between two measured values of the split column is tried; the least squares stay."""
-    value, matrix = columns[form.split], form_matrix(form.terms, columns, len(time_s))
+    value, matrix = columns[form.split], _matrix(form, columns)
     levels = np.unique(value)
     best, parts = np.inf, None
     for below, above in pairwise(levels):
         low = value <= below
         if min(low.sum(), (~low).sum()) <= len(form.terms):
             continue
-        found = [_coefficients(form, matrix[side], time_s[side]) for side in (low, ~low)]
-        if found[0] is None or found[1] is None:
+        left, right = (_solution(form, matrix[side], time_s[side]) for side in (low, ~low))
+        if left is None or right is None:
             continue
-        squares = sum(
-            float(np.square(matrix[side] @ coef / time_s[side] - 1.0).sum())
-            for side, coef in zip((low, ~low), found, strict=True)
-            if coef is not None
-        )
+        squares = left.squares + right.squares
         if squares < best:
             place = float(np.sqrt(below * above))
             best, none = squares, np.zeros(0)
-            parts = (Part(0.0, place, found[0], none), Part(place, float("inf"), found[1], none))
+            parts = (Part(0.0, place, left.coef, none), Part(place, float("inf"), right.coef, none))
     return parts

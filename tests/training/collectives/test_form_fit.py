@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
+from mlperf.training.collectives import form_fit
 from mlperf.training.collectives.exchange_forms import FORMS, form_named
 from mlperf.training.collectives.exchange_rows import terms_frame
-from mlperf.training.collectives.form_fit import FittedForm, fit_exchange_form, log_lines
+from mlperf.training.collectives.form_fit import SOLVED, FittedForm, fit_exchange_form, log_lines, with_terms
 
 N, S = (each.ravel() for each in np.meshgrid([2.0, 4.0, 8.0, 16.0, 32.0], 2.0 ** np.arange(10, 27, 2)))
 M = np.maximum(1.0, N / 8.0)
@@ -73,3 +75,37 @@ def test_stored_forms_predict_the_same_bits(form) -> None:
     again = FittedForm.from_dict(json.loads(json.dumps(fitted.to_dict())), "$")
     assert (again.predict(COLUMNS) == fitted.predict(COLUMNS)).all()
     assert again.n_coef == fitted.n_coef
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_a_row_less_with_terms_at_hand_fits_the_same_bits(form) -> None:
+    time_s = (1e-5 + 1e-10 * S) * np.random.default_rng(1).uniform(0.8, 1.2, len(S))
+    rest = np.arange(len(S)) != 7
+    plain, at_hand = ({name: each[rest] for name, each in columns.items()} for columns in (COLUMNS, with_terms(form, COLUMNS)))
+    SOLVED.forget()
+    found = fit_exchange_form(form, plain, time_s[rest])
+    SOLVED.forget()
+    again = fit_exchange_form(form, at_hand, time_s[rest])
+    assert found is not None
+    assert again is not None
+    assert found.to_dict() == again.to_dict()
+    assert (found.predict(plain) == again.predict(at_hand)).all()
+
+
+def test_a_row_that_is_left_out_solves_its_own_count_again() -> None:
+    """Five counts of nine sizes: each of three rows changes one count, and the other four are known."""
+    time_s, form = 1e-5 + 1e-10 * S * N, form_named("ramp for each count")
+    SOLVED.forget()
+    with patch.object(form_fit, "_solve", wraps=form_fit._solve) as solve:
+        for out in ([], [0], [1], [2]):
+            fit_exchange_form(form, {name: np.delete(each, out) for name, each in COLUMNS.items()}, np.delete(time_s, out))
+    assert solve.call_count == 5 + 3
+
+
+@pytest.mark.parametrize("apart", [1.0, 1e-2, 1e-5, 1e-9, 1e-13, 1e-17, 0.0])
+@pytest.mark.parametrize("n_terms", [1, 2, 4])
+def test_terms_are_told_apart_as_by_singular_values(apart: float, n_terms: int) -> None:
+    columns = np.random.default_rng(2).uniform(0.5, 1.5, (30, n_terms))
+    columns[:, -1] = apart * columns[:, -1] + columns[:, 0] * (n_terms > 1) + (n_terms == 1)
+    unit = columns / np.sqrt((columns * columns).sum(axis=0))
+    assert form_fit._told_apart(unit) == (np.linalg.matrix_rank(unit) == n_terms)
