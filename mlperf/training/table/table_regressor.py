@@ -22,6 +22,7 @@ from mlperf.models.formula.terms import Terms
 from mlperf.models.regressor import fit_in_groups
 from mlperf.models.storage.store import model_from_dict, model_to_dict
 from mlperf.models.uncertainty.intervals import Interval
+from mlperf.models.validation.left_out import flagged
 from mlperf.training.table.levels import Levels
 from mlperf.training.table.methods import METHODS, Question
 from mlperf.training.table.screening import columns_that_matter, is_number, log_terms, screened_terms
@@ -148,8 +149,8 @@ class TableRegressor(TimeRegressor):
         """What `predict` and `in_domain` say of each row, shape (n_rows,) each, the member asked once."""
         frame = self._read(X)
         rows = self.levels_.apply(frame)
-        raw = self._raw(rows)
-        inside = np.asarray(self.member_.in_domain(rows), bool) & ~self.levels_.guessed(frame)
+        raw, known = flagged(self.member_, rows)
+        inside = known & ~self.levels_.guessed(frame)
         return self._floored(raw), inside & (raw >= self.least_) if self.least_ > 0.0 else inside
 
     def predict_interval(self, X: Any, kind: str = "run", level: float = 0.95) -> Interval:

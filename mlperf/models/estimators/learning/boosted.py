@@ -167,12 +167,17 @@ class BoostedResidual(ResidualIntervals):
 
     def in_domain(self, X: Any) -> BoolArray:
         """Whether columns lie inside the measured domain and the prediction in [min / 4, 4 max] of its times, shape (n_rows,)."""
-        frame, times = self._query(X), self.predict(X)
+        return self.predict_flagged(X)[1]
+
+    def predict_flagged(self, X: Any) -> tuple[FloatArray, BoolArray]:
+        """What `predict` and `in_domain` say of each row, shape (n_rows,) each; base and trees are asked once."""
+        frame = self._query(X)
+        times = self._base_time(frame) * np.exp(self._correction(frame))
         low, high = self.time_range_
         inside = self.domain_.contains(frame[self._read_by_trees(frame)])
         if hasattr(self.base_, "in_domain"):
             inside = inside & self.base_.in_domain(frame)
-        return np.asarray(inside & (times >= LOWEST * low) & (times <= HIGHEST * high))
+        return times, np.asarray(inside & (times >= LOWEST * low) & (times <= HIGHEST * high))
 
     def to_dict(self) -> dict[str, Any]:
         """The base, the trees and the ranges as JSON types; no training rows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -95,6 +96,18 @@ def test_beyond_the_rows_it_is_flagged_and_grows_as_the_base_does(products: Any)
     assert not model.in_domain(far).any()
     np.testing.assert_allclose(model.predict(farther) / model.predict(far), 2.0, rtol=1e-3)
     assert model.in_domain(frame).mean() > 0.95
+
+
+def test_flag_and_prediction_ask_the_trees_once(products: Any) -> None:
+    frame, y = products
+    model = BoostedResidual(BASE, COLUMNS, max_iter=5).fit(frame, y)
+    rows = pd.concat([frame.head(50), frame.head(50).assign(m=10**6)])
+    with patch.object(Trees, "predict", autospec=True, side_effect=Trees.predict) as asked:
+        predicted, inside = model.predict_flagged(rows)
+    assert asked.call_count == 1
+    assert np.array_equal(predicted, model.predict(rows))
+    assert np.array_equal(inside, model.in_domain(rows))
+    assert 0.4 < inside.mean() <= 0.5
 
 
 def test_monotone_columns_do_not_fall(products: Any) -> None:
