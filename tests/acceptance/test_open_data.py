@@ -190,9 +190,12 @@ def test_whole_networks_err_more_than_layers_do(run: Run) -> None:
 
 
 @pytest.mark.parametrize("card", CARDS)
-def test_intervals_of_convolution_layers(shared_data: Path, card: str) -> None:
+def test_intervals_of_convolution_layers(run: Run, shared_data: Path, card: str) -> None:
     """Ten folds: 92 to 98 % of the left-out layers inside, the median half-width at most three times the MAPE."""
-    found = score(Method("ratio", "default", bound("ratio", STEP)), layer_trial(card, shared_data))
+    ratio = Method("ratio", "default", bound("ratio", STEP))
+    # Of a card that is tried with all methods, this one's folds are known.
+    found = run("E1", card).scores[0] if ("E1", card) in QUICK else score(ratio, layer_trial(card, shared_data))
+    assert (found.method, found.role) == (ratio.name, ratio.role)
     assert 0.92 <= found.coverage <= 0.98
     asked = {key: limit for key, limit in LIMITS.items() if key[:2] == ("E1", card) and key[2].startswith("ratio")}
     assert len(asked) == 2
