@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
-from mlperf.models.validation.scores import rank_correlation
+from mlperf.models.validation.scores import rank_correlation, ranks
 
 TIME_BINS = 10
 CONFOUNDED_SHARE = 0.5
@@ -57,7 +56,7 @@ def drift(frame: pd.DataFrame, key: Sequence[str], target: str = "cpu_s", group:
     """
     moments = frame.drop_duplicates("sequence")
     deviation = np.log(frame[target].to_numpy(float) / frame.groupby(list(key))[target].transform("median").to_numpy(float))
-    order = rankdata(frame["sequence"].to_numpy())
+    order = ranks(frame["sequence"])
     stretches = np.minimum((order - 1) * TIME_BINS // len(frame), TIME_BINS - 1)
     moved = rank_correlation(moments["reference_s"].to_numpy(float), moments["sequence"].to_numpy(float))
     return Drift(
@@ -102,5 +101,5 @@ def order_share(sequence: np.ndarray, networks: np.ndarray) -> float:
     n_rows, n_groups = len(sequence), len(set(networks.tolist()))
     if n_groups < 2 or n_rows < LEAST_VISITS * n_groups:
         return NOT_CONFOUNDED
-    share = explained(rankdata(sequence).astype(float), networks)
+    share = explained(ranks(sequence), networks)
     return 1 - (1 - share) * (n_rows - 1) / (n_rows - n_groups)

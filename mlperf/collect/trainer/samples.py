@@ -7,16 +7,18 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mlperf.core.arrays import IntArray
+from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import DataError
 from mlperf.specs.network.cnn import CnnSpec
 
 TEST_SHARE = 0.2
+DIGITS = "digits.csv.gz"
 FULL_BYTE = 255.0
 N_GRATINGS, N_ORIENTATIONS, NOISE = 1800, 10, 0.15
 DAMAGED: tuple[type[Exception], ...] = (
@@ -66,10 +68,21 @@ def digits_cnn() -> CnnSpec:
 
 def digits_samples(seed: int = 0) -> Samples:
     """scikit-learn's bundled handwritten digits, 8 x 8 elements, a fifth kept for the test."""
+    images, labels = _digits()
+    return split("digits", np.rint(images * (FULL_BYTE / 16.0)).astype(np.uint8), labels, seed)
+
+
+def _digits() -> tuple[FloatArray, IntArray]:
+    """Images (n, 8, 8) of 0 to 16 and labels: from scikit-learn's file, which takes a tenth of the time of importing its reader."""
+    package = find_spec("sklearn")
+    path = Path(str(package and package.origin)).with_name("datasets") / "data" / DIGITS
+    if path.is_file():
+        rows = np.loadtxt(path, delimiter=",")
+        return rows[:, :-1].reshape(-1, 8, 8), rows[:, -1].astype(np.int64)
     from sklearn.datasets import load_digits
 
     data = load_digits()
-    return split("digits", np.rint(data.images * (FULL_BYTE / 16.0)).astype(np.uint8), data.target, seed)
+    return data.images, data.target
 
 
 def grating_samples(seed: int = 0) -> Samples:

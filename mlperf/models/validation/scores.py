@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.stats import kendalltau, spearmanr
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
@@ -98,7 +97,6 @@ def relative_errors(predicted: ArrayLike, actual: ArrayLike) -> ErrorSummary:
     ratio = prediction / measured
     error = np.abs(ratio - 1.0)
     log_ratio = np.abs(np.log(np.clip(ratio, 1.0 / LARGEST_RATIO, LARGEST_RATIO)))
-    tau = float(kendalltau(prediction, measured).statistic) if len(measured) > 1 else float("nan")
     return ErrorSummary(
         n=len(measured),
         mape=float(error.mean()),
@@ -107,9 +105,16 @@ def relative_errors(predicted: ArrayLike, actual: ArrayLike) -> ErrorSummary:
         max=float(error.max()),
         bias=float((ratio - 1.0).mean()),
         log_ratio=float(log_ratio.mean()),
-        kendall_tau=tau,
+        kendall_tau=_kendall_tau(prediction, measured),
         nonpositive=float((prediction <= 0).mean()),
     )
+
+
+def _kendall_tau(prediction: FloatArray, measured: FloatArray) -> float:
+    """Kendall's tau-b; NaN for one row."""
+    from scipy.stats import kendalltau  # not above: it takes longer to import than all that a campaign is measured with
+
+    return float(kendalltau(prediction, measured).statistic) if len(measured) > 1 else float("nan")
 
 
 def r2(predicted: FloatArray, measured: FloatArray) -> float:
@@ -132,7 +137,12 @@ def rank_correlation(predicted: FloatArray, measured: FloatArray) -> float:
     """Spearman's rank correlation; NaN where either is constant."""
     if len(measured) < 2 or np.ptp(predicted) == 0 or np.ptp(measured) == 0:
         return float("nan")
-    return float(spearmanr(predicted, measured).statistic)
+    return float(np.corrcoef(ranks(predicted), ranks(measured))[1, 0])
+
+
+def ranks(values: ArrayLike) -> FloatArray:
+    """Ranks from 1, equal values their mean rank; NaN where a value is NaN."""
+    return pd.Series(np.asarray(values)).rank().to_numpy(float)
 
 
 def coverage(lower: FloatArray, upper: FloatArray, measured: FloatArray) -> float:

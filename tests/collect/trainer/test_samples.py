@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mlperf.collect.trainer import samples as samples_module
 from mlperf.collect.trainer.samples import check_fits, digits_cnn, digits_samples, read_samples
 from mlperf.core.errors import DataError
 
@@ -20,6 +21,14 @@ def test_the_digits_fit_their_network_and_keep_a_fifth() -> None:
     check_fits(samples, digits_cnn(), 4)
     assert (samples.size, len(samples.test_labels)) == (1438, 359)
     assert samples.images.max() == 255
+
+
+def test_the_digits_are_those_that_scikit_learn_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = digits_samples(3)
+    monkeypatch.setattr(samples_module, "DIGITS", "is elsewhere")
+    loaded = digits_samples(3)
+    for name in ("images", "labels", "test_images", "test_labels"):
+        np.testing.assert_array_equal(getattr(read, name), getattr(loaded, name), strict=True)
 
 
 def test_a_file_of_floats_is_taken_as_it_is(tmp_path: Path) -> None:

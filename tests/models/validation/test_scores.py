@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from sklearn.metrics import r2_score
 from statsmodels.regression.linear_model import OLS
 
@@ -18,6 +19,7 @@ from mlperf.models.validation.scores import (
     halves_difference,
     r2,
     rank_correlation,
+    ranks,
     regret,
     relative_errors,
 )
@@ -124,6 +126,16 @@ def test_rank_correlation_is_that_of_ranks_by_hand() -> None:
     """Ranks 1, 2, 3, 4 against 1, 3, 2, 4: 1 - 6 * 2 / (4 * 15)."""
     assert rank_correlation(np.array([1.0, 2.0, 3.0, 9.0]), np.array([0.1, 0.3, 0.2, 0.4])) == pytest.approx(0.8)
     assert np.isnan(rank_correlation(np.ones(4), np.arange(4.0)))
+
+
+def test_ranks_and_their_correlation_are_those_of_scipy() -> None:
+    rng = np.random.default_rng(1)
+    first, second = rng.integers(0, 20, (2, 200)) / 3
+    second[:2] = -np.inf, np.inf
+    assert ranks(second).tolist() == stats.rankdata(second).tolist()
+    assert rank_correlation(first, second) == stats.spearmanr(first, second).statistic
+    second[2] = np.nan
+    assert np.isnan(rank_correlation(first, second))
 
 
 def test_rows_without_an_interval_do_not_count() -> None:
