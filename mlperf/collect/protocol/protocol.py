@@ -142,15 +142,28 @@ def run_plans(campaign: Campaign, plans: Sequence[Plan]) -> bool:
     done = {id(plan): finished(plan, tables) for plan in plans}
     campaign.sequence = 1 + max(last_sequence(GrowingTable(campaign.folder, name)) for name in MEASURED)
     campaign.flushed_s = time.monotonic()
-    # What lives now lives on: the collector need not look at it again before every visit.
-    gc.collect()
-    gc.freeze()
-    with interruptible(campaign.folder):
+    with interruptible(campaign.folder), living_left_alone():
         try:
             return run_all_rounds(campaign, plans, done, tables)
         finally:
-            gc.unfreeze()
             flush(campaign, tables.values())
+
+
+@contextmanager
+def living_left_alone() -> Iterator[None]:
+    """What lives now lives on: within the block the collector need not look at it before every visit.
+
+    Where the program has set objects aside itself, they stay so, within and after: nothing tells them from ours.
+    """
+    ours = gc.get_freeze_count() == 0
+    if ours:
+        gc.collect()
+        gc.freeze()
+    try:
+        yield
+    finally:
+        if ours:
+            gc.unfreeze()
 
 
 @contextmanager
