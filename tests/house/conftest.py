@@ -13,4 +13,5 @@ from .source_tree import PACKAGE
 def forgotten() -> Iterator[None]:
     """A process that ends with a million parsed nodes looks for garbage among them for ten seconds."""
     yield
-    PACKAGE.__dict__.pop("trees", None)
+    for kept in ("trees", "nodes"):
+        PACKAGE.__dict__.pop(kept, None)

@@ -21,9 +21,8 @@ def body_lines(tree: SourceTree) -> dict[str, int]:
     """Lines of every function's body, its docstring left out."""
     return {
         f"{module}, line {node.lineno}, {node.name}": lines_of(node)
-        for module, parsed in tree.trees.items()
-        for node in ast.walk(parsed)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for kind in (ast.FunctionDef, ast.AsyncFunctionDef)
+        for module, node in tree.of(kind)
     }
 
 
@@ -35,8 +34,7 @@ def lines_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 def asserts(tree: SourceTree) -> Iterator[str]:
     """Places of ``assert``."""
-    for module, parsed in tree.trees.items():
-        yield from (f"{module}, line {node.lineno}" for node in ast.walk(parsed) if isinstance(node, ast.Assert))
+    yield from (f"{module}, line {node.lineno}" for module, node in tree.of(ast.Assert))
 
 
 def test_no_function_is_long() -> None:

@@ -54,9 +54,8 @@ def whole_imports(tree: SourceTree) -> list[str]:
     """Files of rooms below the top that ``import mlperf``, behind which any room may hide."""
     return [
         module
-        for module, parsed in tree.trees.items()
-        for node in ast.walk(parsed)
-        if room_of(module) != "cli" and isinstance(node, ast.Import) and any(alias.name == "mlperf" for alias in node.names)
+        for module, node in tree.of(ast.Import)
+        if room_of(module) != "cli" and any(alias.name == "mlperf" for alias in node.names)
     ]
 
 

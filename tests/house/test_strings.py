@@ -27,11 +27,9 @@ def resolves(tree: SourceTree, target: str) -> bool:
 
 def broken_strings(tree: SourceTree) -> Iterator[str]:
     """String constants of the form of a home that lead nowhere."""
-    for module, parsed in tree.trees.items():
-        constants = [node for node in ast.walk(parsed) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-        for node in constants:
-            if TARGET.fullmatch(node.value) and not resolves(tree, node.value):
-                yield f"{module}, line {node.lineno}: {node.value}"
+    for module, node in tree.of(ast.Constant):
+        if isinstance(node.value, str) and TARGET.fullmatch(node.value) and not resolves(tree, node.value):
+            yield f"{module}, line {node.lineno}: {node.value}"
 
 
 def broken_exports(tree: SourceTree) -> Iterator[str]:
