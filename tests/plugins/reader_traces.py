@@ -90,10 +90,19 @@ def archive(folder: Path) -> None:
 
 def recorded_program(folder: Path) -> None:
     """A program of MPI, and what the recorder wrote of it."""
+    shutil.copytree(recorded().name, folder, dirs_exist_ok=True)
+
+
+@cache
+def recorded() -> tempfile.TemporaryDirectory[str]:
+    """As `recorded_program`, run once."""
+    made = tempfile.TemporaryDirectory(prefix="mlperf-reader-")
+    folder = Path(made.name)
     mpi_programs(folder)
     command = (*mpiexec_command(None), "-n", "4", str(folder / "solver"))
     request = RecordRequest(command, folder / "run", recorder=folder / LIBRARY)
     record(request, stdout=subprocess.DEVNULL)
+    return made
 
 
 def mpi_programs(folder: Path) -> None:
