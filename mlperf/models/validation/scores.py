@@ -142,7 +142,7 @@ def rank_correlation(predicted: FloatArray, measured: FloatArray) -> float:
 
 def ranks(values: ArrayLike) -> FloatArray:
     """Ranks from 1, equal values their mean rank; NaN where a value is NaN."""
-    return pd.Series(np.asarray(values)).rank().to_numpy(float)
+    return np.asarray(pd.Series(np.asarray(values)).rank(), dtype=float)
 
 
 def coverage(lower: FloatArray, upper: FloatArray, measured: FloatArray) -> float:
