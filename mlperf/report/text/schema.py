@@ -189,6 +189,7 @@ def record_schema(command: str, *results: type, n_answers: int = 0) -> dict[str,
 
 def type_schema(hint: Any) -> dict[str, Any]:
     """JSON Schema of what ``plain`` makes of a value of this type."""
+    hint = behind_name(hint)
     if hint in PLAIN:
         return dict(PLAIN[hint])
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
@@ -212,6 +213,14 @@ def type_schema(hint: Any) -> dict[str, Any]:
     if dataclasses.is_dataclass(hint) and writes_its_fields(hint):
         return fields_schema(hint)
     return {"type": "object", "title": getattr(hint, "__name__", str(hint))}
+
+
+def behind_name(hint: Any) -> Any:
+    """The type that a type's name stands for (``type Vector[T] = ...``); NumPy 2.5 names that of arrays so from Python 3.12 on."""
+    origin = typing.get_origin(hint)
+    if hasattr(origin, "__value__"):
+        return origin.__value__[typing.get_args(hint)]
+    return getattr(hint, "__value__", hint)
 
 
 def writes_its_fields(cls: Any) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import GenericAlias, SimpleNamespace
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -13,7 +15,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.provenance import provenance
 from mlperf.core.shown import Shown
-from mlperf.report.text.schema import field_notes, record, record_schema
+from mlperf.report.text.schema import field_notes, record, record_schema, type_schema
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,6 +93,14 @@ def test_a_spoilt_record_does_not_fit(spoil) -> None:
     spoil(document)
     with pytest.raises((ValidationError, KeyError)):
         check(document)
+
+
+def test_a_named_type_is_what_it_stands_for() -> None:
+    """The ``type`` statement came after Python 3.11: what it makes has a ``__value__``, and parameters in brackets."""
+    number = TypeVar("number")
+    vector = SimpleNamespace(__value__=np.ndarray[Any, np.dtype[number]])
+    assert type_schema(GenericAlias(vector, (np.float64,))) == {"$ref": "#/$defs/array"} == type_schema(FloatArray)
+    assert type_schema(SimpleNamespace(__value__=int)) == {"type": "integer"}
 
 
 def test_descriptions_come_from_the_docstring() -> None:
