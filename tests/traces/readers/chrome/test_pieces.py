@@ -24,7 +24,12 @@ def read(raw: bytes) -> tuple[bytes, str, int]:
 CONTENT = bytes(range(256)) * 5000
 
 
-@pytest.mark.parametrize("raw", [CONTENT, gzip.compress(CONTENT), gzip.compress(CONTENT[:1000]) + gzip.compress(CONTENT[1000:])])
+# Names of its own: gzip writes the time down, and processes that run tests side by side would have other names each.
+@pytest.mark.parametrize(
+    "raw",
+    [CONTENT, gzip.compress(CONTENT), gzip.compress(CONTENT[:1000]) + gzip.compress(CONTENT[1000:])],
+    ids=["plain", "packed", "packed in parts"],
+)
 def test_content_comes_whole_in_pieces(raw: bytes) -> None:
     content, fault, largest = read(raw)
     assert (content, fault) == (CONTENT, "")
