@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from mlperf.core.durations import number_in
 from mlperf.core.errors import DataError
 from mlperf.traces.events.counters import CounterTable, Series, counter_table
 from mlperf.traces.readers.content import whole_lines
-from mlperf.traces.sources.source import InFolder, Read
+from mlperf.traces.sources.source import InFolder, Read, WritingThread
 
 FILE = "series.txt"
 EVERY_S = 0.1
@@ -30,19 +31,19 @@ class SeriesWriter:
     def __init__(self, read: Reading, every_s: float = EVERY_S) -> None:
         self._read, self._every_s = read, every_s
         self._end = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._thread: WritingThread | None = None
         self._spent_s = 0.0
 
     def start(self, folder: Path) -> None:
         """Begin."""
-        self._thread = threading.Thread(target=self._run, args=(folder / FILE,), name="mlperf series", daemon=True)
+        self._thread = WritingThread(partial(self._run, folder / FILE), "series")
         self._thread.start()
 
     def stop(self) -> float:
-        """Take a last reading and end; returns CPU seconds that it took."""
+        """Take a last reading and end; returns CPU seconds that it took. OSError: it could not be written."""
         self._end.set()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.finish()
         return self._spent_s
 
     def _run(self, path: Path) -> None:

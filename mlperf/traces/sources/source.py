@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -61,6 +62,36 @@ class InFolder:
         """Remember the folder."""
         self.folder = folder
         return {}
+
+
+class WritingThread(threading.Thread):
+    """A thread of ours that writes while the command runs.
+
+    Parameters
+    ----------
+    write : callable
+        What it does.
+    name : str
+        What it writes.
+    """
+
+    def __init__(self, write: Callable[[], None], name: str) -> None:
+        super().__init__(name=f"mlperf {name}", daemon=True)
+        self._write = write
+        self._refused: OSError | None = None
+
+    def run(self) -> None:
+        """Write; keep what the system has against it for `finish`."""
+        try:
+            self._write()
+        except OSError as error:
+            self._refused = error
+
+    def finish(self) -> None:
+        """Wait until it is done; OSError: it ended before, because the disk is full, say."""
+        self.join()
+        if self._refused is not None:
+            raise self._refused
 
 
 def filled(path: Path) -> Path | None:

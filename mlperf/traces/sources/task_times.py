@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 from mlperf.core.proc import tasks_of, text_of
 from mlperf.traces.readers.system.task_looks import read_task_looks
 from mlperf.traces.sources.process_tree import PROC, tree_of
-from mlperf.traces.sources.source import ABSENT, OK, InFolder, Probe, Read
+from mlperf.traces.sources.source import ABSENT, OK, InFolder, Probe, Read, WritingThread
 
 FILE = "tasks.txt"
 LEAST_S = 0.01
@@ -30,7 +31,7 @@ class TaskTimes(InFolder):
         super().__init__()
         self._proc, self._pid = proc, 0
         self._end = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._thread: WritingThread | None = None
         self._spent_s = 0.0
 
     def probe(self) -> Probe:
@@ -42,14 +43,14 @@ class TaskTimes(InFolder):
     def follow(self, pid: int) -> None:
         """Begin."""
         self._pid = pid
-        self._thread = threading.Thread(target=self._run, args=(self.folder / FILE,), name="mlperf tasks", daemon=True)
+        self._thread = WritingThread(partial(self._run, self.folder / FILE), "tasks")
         self._thread.start()
 
     def stop(self) -> float:
-        """End; returns CPU seconds that it took."""
+        """End; returns CPU seconds that it took. OSError: what it saw could not be written."""
         self._end.set()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.finish()
         return self._spent_s
 
     def read(self, folder: Path) -> Read:

@@ -34,6 +34,15 @@ def test_a_writer_that_never_began_ends() -> None:
     assert SeriesWriter(dict).stop() == 0.0
 
 
+def test_a_file_that_cannot_be_written_is_told_at_the_end(tmp_path: Path) -> None:
+    """Not by a traceback of the thread, which pytest takes for a fault."""
+    (tmp_path / FILE).symlink_to("/dev/full")
+    writer = SeriesWriter(lambda: {ONE: 1.0})
+    writer.start(tmp_path)
+    with pytest.raises(OSError, match="No space left on device"):
+        writer.stop()
+
+
 def test_a_last_line_that_is_cut_off_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / FILE
     path.write_text("D\t0\ta.b\t1/s\tx\nR\t5\t0=1.5\nR\t6\t0=2")

@@ -13,7 +13,7 @@ import pytest
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.readers.system.task_looks import read_task_looks
 from mlperf.traces.sources.source import ABSENT, OK
-from mlperf.traces.sources.task_times import TaskTimes
+from mlperf.traces.sources.task_times import FILE, TaskTimes
 
 PROGRAM = """
 import json, threading, time
@@ -32,6 +32,15 @@ print(json.dumps(told), flush=True)
 input()
 done.set()
 """
+
+
+def test_looks_that_cannot_be_written_are_told_at_the_end(tmp_path: Path) -> None:
+    (tmp_path / FILE).symlink_to("/dev/full")
+    source = TaskTimes()
+    source.prepare(tmp_path)
+    source.follow(os.getpid())
+    with pytest.raises(OSError, match="No space left on device"):
+        source.stop()
 
 
 def test_each_threads_time_is_its_own(tmp_path: Path) -> None:
