@@ -24,10 +24,14 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
         ``"Did you mean 'vgg16'?"`` or ``"Known: a, b, c."``; empty where nothing is known.
     """
     names = tuple(known)
-    near = nearest(word, names)
-    if near is not None:
-        return f"Did you mean {near!r}?"
-    return f"Known: {', '.join({name.lower(): name for name in names}.values())}." if names else ""
+    listed = f"Known: {', '.join({name.lower(): name for name in names}.values())}." if names else ""
+    return nearest_hint(word, names) or listed
+
+
+def nearest_hint(word: str, known: Iterable[str]) -> str:
+    """Hint for an unknown word where the message lists all that are known: the nearest one; empty where none is near."""
+    near = nearest(word, known)
+    return "" if near is None else f"Did you mean {near!r}?"
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
@@ -62,5 +66,5 @@ def known_word(
     """
     if not isinstance(word, str) or word not in known:
         got = f"got {what} {word!r}" if what else f"got {word!r}"
-        raise error(f"{got}, expected one of {', '.join(known)}", place=place, hint=did_you_mean(str(word), known))
+        raise error(f"{got}, expected one of {', '.join(known)}", place=place, hint=nearest_hint(str(word), known))
     return word

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mlperf.core.errors import UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.models.regressor import Regressor
 
 STORED: Mapping[str, str] = MappingProxyType(
@@ -64,6 +64,6 @@ def make_regressor(name: str, *arguments: Any, **options: Any) -> Regressor:
         There is none of that name.
     """
     if name not in REGRESSORS:
-        raise UsageError(f"got regressor {name!r}, expected one of {', '.join(REGRESSORS)}", hint=did_you_mean(name, REGRESSORS))
+        raise UsageError(f"got regressor {name!r}, expected one of {', '.join(REGRESSORS)}", hint=nearest_hint(name, REGRESSORS))
     made: Regressor = load_class(REGRESSORS[name])(*arguments, **options)
     return made

@@ -11,7 +11,7 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError, DomainError, UsageError
 from mlperf.core.shown import Shown
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.datasets.joining.join import KEY, Keys, Table
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.planning.table_remarks import (
@@ -141,7 +141,7 @@ def predict_rows(
     asked = asked_rows(model, rows, join, on)
     if by is not None and by not in asked.frame:
         known = [str(name) for name in asked.frame]
-        raise DataError(f"has no column {by!r}, expected one of {', '.join(known)}", place=asked.name, hint=did_you_mean(by, known))
+        raise DataError(f"has no column {by!r}, expected one of {', '.join(known)}", place=asked.name, hint=nearest_hint(by, known))
     faults = row_faults(model, asked)
     possible = ~faults.unpredictable(model, len(asked.frame))
     if not possible.any():

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mlperf.core.errors import DataError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.specs.network.fields import Figure, check_figures, check_keys, read_spec
 
 _MACHINE = (Figure("per_node_hour", optional=True), Figure("per_gpu_hour", optional=True))
@@ -72,7 +72,7 @@ class PriceSpec:
         """
         if machine not in self.machines:
             known = ", ".join(self.machines) or "none"
-            hint = did_you_mean(machine, self.machines) or HINT
+            hint = nearest_hint(machine, self.machines) or HINT
             raise DataError(f"got no price of machine {machine!r}, known are {known}", place="prices", hint=hint)
         return self.machines[machine]
 

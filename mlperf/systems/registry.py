@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from mlperf.core.errors import UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.systems.base.system import System
 
 DEFAULT_SYSTEM = "sprint"
@@ -40,7 +40,7 @@ def find_system(name: str) -> System:
     home = SYSTEMS.get(name, name)
     if ":" not in home:
         known = ", ".join(SYSTEMS)
-        hint = did_you_mean(name, SYSTEMS) or "Your own: module:OBJECT."
+        hint = nearest_hint(name, SYSTEMS) or "Your own: module:OBJECT."
         raise UsageError(f"got system {name!r}, expected one of {known}, or module:OBJECT", hint=hint)
     module, _, attribute = home.partition(":")
     found = getattr(_imported(module, name), attribute, None)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from mlperf.core.errors import UsageError
 from mlperf.core.shown import Shown
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.training.gradient.gradient import GradientModel
 from mlperf.training.gradient.launches import Launches
 from mlperf.training.model import Model
@@ -78,7 +78,7 @@ class ModelReport(Shown):
             if part.name == name:
                 return part
         known = [part.name for part in self.parts]
-        raise UsageError(f"got part {name!r}, expected one of {', '.join(known)}", hint=did_you_mean(name, known))
+        raise UsageError(f"got part {name!r}, expected one of {', '.join(known)}", hint=nearest_hint(name, known))
 
 
 def model_report(model: Model | TableModel, names: Sequence[str] | None = None) -> ModelReport:

@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 from mlperf.cli.framework.outputs import OutputFile, OutputFolder
 from mlperf.core.durations import duration_s
 from mlperf.core.errors import DataError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import did_you_mean, nearest_hint
 from mlperf.specs.templates import SPECIFICATIONS
 
 NEW_FILE = OutputFile()
@@ -215,7 +215,7 @@ class SystemName(click.ParamType):  # type: ignore[type-arg]
 
         name = str(value)
         if name not in SYSTEMS and ":" not in name:
-            hint = did_you_mean(name, SYSTEMS)
+            hint = nearest_hint(name, SYSTEMS)
             self.fail(f"got {name!r}, expected one of {', '.join(SYSTEMS)}, or module:OBJECT. {hint or ''}".strip(), param, ctx)
         return name
 

@@ -16,7 +16,7 @@ from mlperf.collect.protocol.host import memory_bytes
 from mlperf.collect.protocol.limits import explicit_bytes, explicit_refusal, library_bytes, library_refusal
 from mlperf.core.errors import UsageError
 from mlperf.core.extras import require
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.specs.kernels.kernels import KernelCall, kernel_calls
 from mlperf.specs.kernels.layer_calls import library_calls
 from mlperf.specs.network.cnn import CnnSpec
@@ -155,7 +155,7 @@ def check_backend(name: str) -> None:
         No backend of that name.
     """
     if name not in BACKENDS:
-        raise UsageError(f"got backend {name!r}, expected one of {', '.join(BACKENDS)}", hint=did_you_mean(name, BACKENDS))
+        raise UsageError(f"got backend {name!r}, expected one of {', '.join(BACKENDS)}", hint=nearest_hint(name, BACKENDS))
 
 
 def library_backend(

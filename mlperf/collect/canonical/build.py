@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlperf.collect.canonical.loops import CODES, ConvLoops, DenseLoops, Floats, Loops, PoolLoops
 from mlperf.core.errors import MissingExtraError, UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 
 
 def check_code(code: str) -> None:
@@ -18,7 +18,7 @@ def check_code(code: str) -> None:
         ``scalar`` without numba.
     """
     if code not in CODES:
-        raise UsageError(f"got code {code!r}, expected one of {', '.join(CODES)}", hint=did_you_mean(code, CODES))
+        raise UsageError(f"got code {code!r}, expected one of {', '.join(CODES)}", hint=nearest_hint(code, CODES))
     if code == "scalar" and not has_numba():
         raise MissingExtraError(
             "scalar loops are compiled by numba, which is absent",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mlperf.core.errors import DataError, UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import did_you_mean, nearest_hint
 
 HOME = Path(__file__).parents[1] / "data"
 OTHER_KINDS = ("times.csv", "times.csv.gz")
@@ -47,5 +47,5 @@ def folder_meant(path: Path | str, names: Sequence[str], kind: str, bundled: str
     if str(path) in names:
         return HOME / path
     got = "a file" if folder.exists() else "nothing"
-    hint = f"{bundled}: {did_you_mean(str(path), names) or 'none'}"
+    hint = nearest_hint(str(path), names) or f"{bundled}: {', '.join(names) or 'none'}."
     raise DataError(f"got {got}, expected the folder of {kind}", place=str(path), hint=hint)

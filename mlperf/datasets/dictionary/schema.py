@@ -9,7 +9,7 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray
 from mlperf.core.errors import UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.datasets.dictionary.column import ALWAYS, ROW_ORDER, UNKNOWN, ZERO, ZERO_SECONDS, Cells, Column, RowRule, TableSchema
 from mlperf.datasets.dictionary.trainer_schema import DETAILS, LEARNING
 from mlperf.specs.kernels.kernels import FURTHER_KERNELS, GEMM_KERNELS, MEMORY_KERNELS
@@ -321,5 +321,5 @@ def table_schema(name: str) -> TableSchema:
         No table of that name; the hint lists or suggests one.
     """
     if name not in TABLES:
-        raise UsageError(f"got table {name!r}, expected one of {', '.join(TABLES)}", hint=did_you_mean(name, TABLES))
+        raise UsageError(f"got table {name!r}, expected one of {', '.join(TABLES)}", hint=nearest_hint(name, TABLES))
     return TABLES[name]

@@ -14,7 +14,7 @@ import pandas as pd
 
 from mlperf.core.errors import PATH, DataError, UsageError, check_type
 from mlperf.core.shown import Shown
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.datasets.reading.foreign import open_table
 from mlperf.datasets.reading.source import STANDARD_INPUT, is_standard_input
@@ -87,7 +87,7 @@ def check_columns(left: Side, right: Side, key: Sequence[str]) -> None:
                 raise DataError(
                     f"is missing: got {', '.join(map(str, side.frame.columns))}, expected the key column {name!r}",
                     place=side.header_place(name),
-                    hint=did_you_mean(name, [str(column) for column in side.frame.columns]),
+                    hint=nearest_hint(name, [str(column) for column in side.frame.columns]),
                 )
         kinds = [pd.api.types.is_numeric_dtype(side.frame[name]) for side in (left, right)]
         if kinds[0] != kinds[1]:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import DataError, UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.datasets.reading.any_table import read_typed_table
 from mlperf.datasets.reading.folder import SUFFIXES
 
@@ -155,7 +155,7 @@ def open_tables(name: str) -> tuple[OpenTable, ...]:
         No data set of that name.
     """
     if name not in OPEN_DATA:
-        raise UsageError(f"got open data {name!r}, expected one of {', '.join(OPEN_DATA)}", hint=did_you_mean(name, OPEN_DATA))
+        raise UsageError(f"got open data {name!r}, expected one of {', '.join(OPEN_DATA)}", hint=nearest_hint(name, OPEN_DATA))
     return OPEN_DATA[name]
 
 
@@ -193,7 +193,7 @@ def read_open(name: str, table: str, folder: Path | str | None = None) -> pd.Dat
     described = {one.name: one for one in open_tables(name)}
     if table not in described:
         raise UsageError(
-            f"got table {table!r} of {name}, expected one of {', '.join(described)}", hint=did_you_mean(table, described)
+            f"got table {table!r} of {name}, expected one of {', '.join(described)}", hint=nearest_hint(table, described)
         )
     labels = LABELS.get((name, table), ())
     frame = read_typed_table(open_file(name, table, folder), labels=labels).frame

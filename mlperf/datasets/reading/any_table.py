@@ -11,7 +11,7 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray
 from mlperf.core.errors import DataError, UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.datasets.dictionary.numbers import NEGATIVE_TIME_HINT, bound_hint
 from mlperf.datasets.dictionary.schema import TABLES
 from mlperf.datasets.reading.folder import table_name
@@ -226,7 +226,7 @@ def _asked_columns(
             raise DataError(
                 f"is missing: got {got}, expected also {name!r}",
                 place=f"{source.path}, line 1, column {name}",
-                hint=advice or did_you_mean(name, header),
+                hint=advice or nearest_hint(name, header),
             )
     return set(asked)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from mlperf.core.documents import read_json
 from mlperf.core.errors import DataError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.datasets.dictionary.schema import TABLES
 
 SUFFIXES = (".csv", ".csv.gz")
@@ -56,7 +56,7 @@ def find_campaign(path: Path) -> CampaignFolder:
     for file in sorted(path.iterdir()):
         stem = table_name(file)
         if stem is not None and stem not in known and not file.name.startswith("."):
-            hint = did_you_mean(stem, known)
+            hint = nearest_hint(stem, known)
             raise DataError(f"got table {stem!r}, expected one of {', '.join(known)}", place=str(file), hint=hint)
     tables = {name: found for stem, name in known.items() if (found := table_file(path, stem)) is not None}
     if not tables:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from mlperf.core.errors import DataError, UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import did_you_mean, nearest_hint
 from mlperf.features.code.counts import FunctionCounts
 from mlperf.features.code.cpp_names import asked_for, written_name
 from mlperf.features.code.elf import read_elf
@@ -77,7 +77,7 @@ def iterate_functions(
     """
     path = Path(path)
     if syntax is not None and syntax not in DIALECTS:
-        raise UsageError(f"got syntax {syntax!r}, expected one of {', '.join(DIALECTS)}", hint=did_you_mean(syntax, DIALECTS))
+        raise UsageError(f"got syntax {syntax!r}, expected one of {', '.join(DIALECTS)}", hint=nearest_hint(syntax, DIALECTS))
     try:
         with path.open("rb") as stream:
             magic = stream.read(4)

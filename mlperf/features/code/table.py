@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from mlperf.core.errors import UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.features.code.counts import FunctionCounts, Tally
 from mlperf.features.code.elf import UNKNOWN
 from mlperf.features.code.processors.instruction import CLASSES
@@ -71,7 +71,7 @@ def count_features(
 ) -> FeatureTable:
     """Columns of functions that have been counted; see `swc_o`."""
     if key not in KEYS:
-        raise UsageError(f"got key {key!r}, expected one of {', '.join(KEYS)}", hint=did_you_mean(key, KEYS))
+        raise UsageError(f"got key {key!r}, expected one of {', '.join(KEYS)}", hint=nearest_hint(key, KEYS))
     names = row_names(counts, key)
     check_keys_once(names, [f"{one.file}, function {one.function}" for one in counts])
     rows = [dict(function_cells(one)) for one in counts]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from mlperf.core.errors import DataError, UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.datasets.dictionary.counters import COUNTERS, SOURCES
 from mlperf.datasets.dictionary.numbers import EMPTY_HINT
 from mlperf.datasets.reading.any_table import read_typed_table
@@ -91,7 +91,7 @@ def _row_names(frame: pd.DataFrame, key: str, place: str) -> pd.Series[str]:
             raise DataError(
                 f"is missing: got {', '.join(map(str, frame.columns))}",
                 place=f"{place}, column {part}",
-                hint=did_you_mean(part, labels) or "Say which column names the rows: --key NAME.",
+                hint=nearest_hint(part, labels) or "Say which column names the rows: --key NAME.",
             )
         if frame[part].isna().any():
             row = int(frame[part].isna().to_numpy().argmax())

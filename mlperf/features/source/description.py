@@ -8,7 +8,7 @@ from typing import Any
 
 from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.features.source.nest import ACCESSES, LAYOUTS, Array, Loop, Nest, Reference, Statement
 from mlperf.features.source.polynomial import Polynomial, parse_expression
 from mlperf.specs.network.fields import check_keys
@@ -131,7 +131,7 @@ def _element(row: Mapping[str, Any], place: str) -> tuple[int, bool]:
 
 def _word(value: Any, known: tuple[str, ...], place: str) -> str:
     if value not in known:
-        raise DataError(f"got {value!r}, expected one of {', '.join(known)}", place=place, hint=did_you_mean(str(value), known))
+        raise DataError(f"got {value!r}, expected one of {', '.join(known)}", place=place, hint=nearest_hint(str(value), known))
     return str(value)
 
 

@@ -15,7 +15,7 @@ from mlperf.core.files import writing_whole
 from mlperf.core.json_fields import Fields, frame_from_dict
 from mlperf.core.provenance import provenance
 from mlperf.core.shown import Shown, plain
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.datasets.joining.join import Table, read_side
 from mlperf.models.storage.store import envelope
 from mlperf.models.uncertainty.ratio_calibration import RatioCalibration, calibrate_ratios
@@ -172,7 +172,7 @@ def apply_calibration(
         if name not in side.frame:
             known = [str(column) for column in side.frame]
             got = f"is missing: got {', '.join(known)}, expected also {name!r}"
-            raise DataError(got, place=side.header_place(name), hint=did_you_mean(name, known))
+            raise DataError(got, place=side.header_place(name), hint=nearest_hint(name, known))
     check_positive(side, calibration.column)
     labels = group_labels(side.frame, calibration.by)
     asked, level = side.frame[calibration.column].to_numpy(float), calibration.level if level is None else level

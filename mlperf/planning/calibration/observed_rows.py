@@ -11,7 +11,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import DataError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.datasets.joining.join import Side, Table, read_side
 from mlperf.datasets.reading.time_units import TIME_SUFFIXES, unit_ratio
 from mlperf.planning.calibration.pairs import check_positive
@@ -79,7 +79,7 @@ def read_observed(
     strange = [str(name) for name in frame if str(name) not in known]
     if strange or not values:
         got = f"got column {strange[0]!r}" if strange else "got no measured time"
-        hint = did_you_mean(strange[0], known) if strange else "Such as step_s or compute_gradient_s."
+        hint = nearest_hint(strange[0], known) if strange else "Such as step_s or compute_gradient_s."
         raise DataError(
             f"{got}, expected columns among {', '.join(known)}",
             place=side.header_place(strange[0] if strange else "step_s"),

@@ -10,7 +10,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import did_you_mean, nearest_hint
 from mlperf.datasets.joining.join import Side, Table, check_columns, check_matched, check_once, read_side
 from mlperf.datasets.reading.time_units import TIME_SUFFIXES, unit_ratio
 from mlperf.models.uncertainty.ratio_factors import Labels
@@ -143,7 +143,7 @@ def value_column(own: Side, other: Side, on: Sequence[str], by: Sequence[str], a
     if asked is not None:
         if asked not in names:
             got = f"is missing: got {', '.join(names)}, expected also {asked!r}"
-            raise DataError(got, place=own.header_place(asked), hint=did_you_mean(asked, names))
+            raise DataError(got, place=own.header_place(asked), hint=nearest_hint(asked, names))
         return asked
     numbers = [name for name in names if name not in on and name not in by and pd.api.types.is_numeric_dtype(own.frame[name])]
     times = [name for name in numbers if name.endswith(TIME_SUFFIXES)]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.planning.partition.optimize import Found, Limits, PartitionJob, optimise
 from mlperf.systems.model_parallel.constants import Constants
 from mlperf.systems.model_parallel.epoch import epoch_s, sample_times
@@ -131,7 +131,7 @@ def what_if_table(
     for name in names:
         if name not in WHAT_IFS:
             known = ", ".join(WHAT_IFS)
-            raise UsageError(f"got what-if {name!r}, expected one of {known}", hint=did_you_mean(name, WHAT_IFS))
+            raise UsageError(f"got what-if {name!r}, expected one of {known}", hint=nearest_hint(name, WHAT_IFS))
         changed = WHAT_IFS[name](constants)
         optimum = optimise(table, changed, job, limits)
         best, bound_s = optimum.best, optimum.best.epoch_s / (1.0 + optimum.gap)

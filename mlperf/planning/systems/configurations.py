@@ -11,7 +11,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import UsageError, check_type
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.planning.component_times import BYTES_PER_PARAM
 from mlperf.planning.inputs import MOST_CONFIGURATIONS, ConfigurationInputs
 from mlperf.specs.kernels.memory import training_memory
@@ -40,7 +40,7 @@ def with_settings(configs: pd.DataFrame, system: System, settings: Settings) -> 
         if name not in known:
             expected = f"expected one of {', '.join(known)}" if known else "which has none"
             got = f"got the setting {name!r} of the system {system.name!r}, {expected}"
-            raise UsageError(got, hint=did_you_mean(name, known))
+            raise UsageError(got, hint=nearest_hint(name, known))
     axes = [_several(settings.get(name, setting.default)) for name, setting in known.items()]
     n_configs = len(configs) * prod(map(len, axes))
     if n_configs > MOST_CONFIGURATIONS:

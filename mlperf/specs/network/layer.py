@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from mlperf.core.errors import DataError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.specs.network.shape import Size, pair
 
 NETWORK_INPUT = "input"
@@ -232,7 +232,7 @@ def _check_types(layer: Layer) -> None:
 def _check_choice(layer: Layer, field: str, known: tuple[str, ...]) -> None:
     value = getattr(layer, field)
     if value not in known:
-        raise _refusal(layer, field, f"one of {', '.join(known)}", did_you_mean(str(value), known))
+        raise _refusal(layer, field, f"one of {', '.join(known)}", nearest_hint(str(value), known))
 
 
 def _is_count(value: object, least: int) -> bool:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from mlperf.core.errors import PATH, DataError, check_type
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.specs.importers.onnx_import import from_onnx
 from mlperf.specs.importers.torch_function import from_function
 from mlperf.specs.network.cnn import CnnSpec
@@ -81,7 +81,7 @@ def load_cnn(name: str, input_size: int | None = None) -> CnnSpec:
     """
     if name.lower() not in _ZOO:
         raise DataError(
-            f"got {name!r}, expected one of {', '.join(_ZOO)}", place="network", hint=did_you_mean(name.lower(), zoo_names())
+            f"got {name!r}, expected one of {', '.join(_ZOO)}", place="network", hint=nearest_hint(name.lower(), zoo_names())
         )
     usual, build = _ZOO[name.lower()]
     called = name.lower() if input_size is None else f"{name.lower()}-{input_size}"

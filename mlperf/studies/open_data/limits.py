@@ -9,7 +9,7 @@ from typing import Any
 
 from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
-from mlperf.core.suggest import did_you_mean, known_word
+from mlperf.core.suggest import known_word, nearest_hint
 from mlperf.studies.open_data.scoring.result import NAN, Finding, Goal, judged
 
 BOUNDS = ("at_least", "at_most")
@@ -86,7 +86,7 @@ def _value(bound: float | str, finding: Finding, values: Mapping[Key, float]) ->
         return NAN
     known = [what for task, device, what in values if (task, device) == key[:2]]
     place = f"limit of {finding.task}, {finding.what}, {finding.device}"
-    raise DataError(f"got {bound!r}, expected a number or one of {', '.join(known)}", place=place, hint=did_you_mean(bound, known))
+    raise DataError(f"got {bound!r}, expected a number or one of {', '.join(known)}", place=place, hint=nearest_hint(bound, known))
 
 
 def _bounds(bounds: Mapping[str, Any], place: str) -> tuple[dict[str, float | str], dict[str, float | str]]:

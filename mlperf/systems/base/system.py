@@ -12,7 +12,7 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.shown import Shown
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 
 RUN_COLUMNS = ("n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size")
 EPOCH, MINIBATCH = "epoch_s", "mean_minibatch_size"
@@ -194,7 +194,7 @@ def checked_times(system: System, times: Mapping[str, Any]) -> dict[str, FloatAr
         name = given.removesuffix("_s")
         if name not in known:
             got = f"got the component {given!r}, expected one of the system {system.name!r}: {', '.join(names)}"
-            raise UsageError(got, hint=did_you_mean(name, names))
+            raise UsageError(got, hint=nearest_hint(name, names))
         array = np.asarray(seconds, dtype=np.float64)
         if not np.isfinite(array).all() or (array < 0.0).any():
             wrong = array[~(np.isfinite(array) & (array >= 0.0))].ravel()[0]

@@ -11,7 +11,7 @@ import numpy as np
 from mlperf.core.arrays import BoolArray, IntArray
 from mlperf.core.durations import number_in
 from mlperf.core.errors import UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import did_you_mean, nearest_hint
 from mlperf.traces.ranks.job_graph import JobGraph
 from mlperf.traces.ranks.job_grid import JobGrid
 from mlperf.traces.ranks.job_groups import TYPE, operation_columns
@@ -72,7 +72,7 @@ def parse_assumption(text: str) -> Assumption:
         if key not in KEYS or not equals or not values:
             raise UsageError(
                 f"got {condition!r} in the assumption {text!r}, expected one of {', '.join(KEYS)} with a value",
-                hint=did_you_mean(key, KEYS) or HINT,
+                hint=nearest_hint(key, KEYS) or HINT,
             )
         where.append((key, values))
     return Assumption(text, found["what"], tuple(where), _factor(found["value"], found["what"], text))

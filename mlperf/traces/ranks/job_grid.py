@@ -8,7 +8,7 @@ import numpy as np
 
 from mlperf.core.arrays import IntArray
 from mlperf.core.errors import DataError, UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.traces.ranks.operations import OPERATION_KINDS
 from mlperf.traces.readers.operations import Operations
 
@@ -126,7 +126,7 @@ def _check_names(table: Operations) -> None:
             raise DataError(
                 f"got {name!r}, expected one of {', '.join(OPERATION_KINDS)}",
                 place=f"{table.path}, line {line}, column operation",
-                hint=did_you_mean(name, OPERATION_KINDS) or "Its place in the step is not known: rename it, or leave its rows out.",
+                hint=nearest_hint(name, OPERATION_KINDS) or "Its place in the step is not known: rename it, or leave its rows out.",
             )
 
 

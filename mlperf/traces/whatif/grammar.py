@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mlperf.core.durations import number_in
 from mlperf.core.errors import UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import did_you_mean, nearest_hint
 from mlperf.systems.loggps.presets import PRESETS, find_preset
 from mlperf.traces.replay.network_file import read_network
 from mlperf.traces.replay.timing import Timing
@@ -193,8 +193,8 @@ def read_timing(network: str, timing: Timing, **parameters: float) -> Timing:
         return dataclasses.replace(timing, preset=preset, parameters=preset.parameters(**parameters))
     if not Path(network).is_file():
         raise UsageError(
-            f"no network {network!r}: neither a file nor a preset. {did_you_mean(network, PRESETS)}",
-            hint=f"Presets: {', '.join(PRESETS)}.",
+            f"no network {network!r}: neither a file nor a preset",
+            hint=nearest_hint(network, PRESETS) or f"Presets: {', '.join(PRESETS)}.",
         )
     preset, measured = read_network(network)
     return dataclasses.replace(timing, preset=preset, parameters=measured.replace(**parameters))

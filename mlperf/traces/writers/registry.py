@@ -9,7 +9,7 @@ from pathlib import Path
 from mlperf.core.errors import UsageError
 from mlperf.core.lazy import imported
 from mlperf.core.shown import Shown
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.traces.events.table import EventTable
 
 WRITERS: Mapping[str, tuple[str, str]] = {
@@ -56,7 +56,7 @@ def export_trace(table: EventTable, path: Path | str, file_format: str | None = 
     name = file_format or next((name for name, (suffix, _) in WRITERS.items() if path.name.endswith(suffix)), "")
     if name not in WRITERS:
         got = f"no format {file_format!r}" if file_format else f"no format's files are called *{path.suffix}"
-        raise UsageError(f"{got}. {did_you_mean(name, WRITERS)}", hint=f"Formats: {', '.join(WRITERS)}.")
+        raise UsageError(f"{got}", hint=nearest_hint(name, WRITERS) or f"Formats: {', '.join(WRITERS)}.")
     suffix, home = WRITERS[name]
     if name == "store" and not path.name.endswith(suffix):
         raise UsageError(f"got {path.name!r}, expected a name that ends in {suffix}", hint="By it the file is known again.")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 
 PARTICIPANTS = ("n_gpus", "n_ranks", "n_workers", "n_processes")
 SIZES = ("size_bytes", "message_bytes", "n_bytes")
@@ -106,7 +106,7 @@ def _of_operation(table: pd.DataFrame, operation: str | None) -> tuple[pd.DataFr
     wanted = operation or (known[0] if len(known) == 1 else ALL_REDUCE)
     if wanted not in known:
         got = f"got operation {wanted!r}, expected one of {', '.join(known)}"
-        raise UsageError(got, place="column operation", hint=did_you_mean(wanted, known))
+        raise UsageError(got, place="column operation", hint=nearest_hint(wanted, known))
     return table[table[OPERATION].astype(str) == wanted], wanted
 
 

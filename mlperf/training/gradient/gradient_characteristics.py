@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from mlperf.core.errors import DataError, UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.features.network.kernels import LIBRARY, form_of
 from mlperf.features.network_engine import SETS
 from mlperf.training.characteristics.description import (
@@ -157,7 +157,7 @@ def checked_sets(sets: Sequence[str]) -> tuple[str, ...]:
     """
     unknown = [name for name in sets if name not in SETS]
     if unknown:
-        raise UsageError(f"got {unknown[0]!r}, expected some of {', '.join(SETS)}", hint=did_you_mean(unknown[0], SETS))
+        raise UsageError(f"got {unknown[0]!r}, expected some of {', '.join(SETS)}", hint=nearest_hint(unknown[0], SETS))
     return tuple(name for name in SETS if name in sets)
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.datasets.campaigns.trainer_runs import CONFIG, trainer_table
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _of_data(rows: pd.DataFrame, data: str | None) -> pd.DataFrame:
             hint="A target means something on one data set only: name it with --data-set.",
         )
     if data is not None and data not in found:
-        raise DataError(f"got data set {data!r}, expected one of {', '.join(found)}", hint=did_you_mean(data, found))
+        raise DataError(f"got data set {data!r}, expected one of {', '.join(found)}", hint=nearest_hint(data, found))
     chosen: pd.DataFrame = rows if data is None else rows[rows["data"] == data].reset_index(drop=True)
     return chosen
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.core.provenance import provenance
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.datasets.reading.time_units import TIME_SUFFIXES, seconds_in
 from mlperf.models.validation.folds import grouped_folds, leave_one_group_out
@@ -115,7 +115,7 @@ def train_system(
     Lawson and Hanson (1974) for non-negative least squares; Vovk et al. (2005) for the intervals of left-out rows.
     """
     if system not in ALL:
-        raise UsageError(f"got system {system!r}, expected one of {', '.join(ALL)}", hint=did_you_mean(system, ALL))
+        raise UsageError(f"got system {system!r}, expected one of {', '.join(ALL)}", hint=nearest_hint(system, ALL))
     place = place or ("rows" if isinstance(table, pd.DataFrame) else str(table))
     rows = table if isinstance(table, pd.DataFrame) else read_rows(table, (*factors, *apart, *([groups] if groups else [])))
     name = step_column(rows, step, place)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import DataError, FitError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.datasets.dictionary.numbers import NOT_FINITE_HINT, bound_hint
 from mlperf.datasets.joining.join import Joined, Table
 from mlperf.datasets.reading.cell_kinds import clock_remedy, have_units, spelling_remedy, unit_remedy
@@ -256,5 +256,5 @@ def check_names(frame: pd.DataFrame, names: Sequence[str], place: str) -> None:
     """
     for name in names:
         if name not in frame:
-            hint = did_you_mean(name, [str(each) for each in frame])
+            hint = nearest_hint(name, [str(each) for each in frame])
             raise DataError(f"got no column {name!r}, expected one of {', '.join(map(str, frame.columns))}", place=place, hint=hint)

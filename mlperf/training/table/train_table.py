@@ -14,7 +14,7 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import PATH, DataError, UsageError, check_type
 from mlperf.core.provenance import provenance
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.core.threads import one_thread
 from mlperf.datasets.joining.join import KEY, Keys, Table, join_tables
 from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds, leave_largest_out, leave_one_group_out
@@ -167,7 +167,7 @@ def train_table(
     if terms is not None and formula is not None:
         raise UsageError("got both terms and a formula, expected one of them")
     if method not in (AUTO, *METHODS):
-        raise UsageError(f"got method {method!r}, expected one of auto, {', '.join(METHODS)}", hint=did_you_mean(method, METHODS))
+        raise UsageError(f"got method {method!r}, expected one of auto, {', '.join(METHODS)}", hint=nearest_hint(method, METHODS))
     if totals not in TOTALS:
         raise UsageError(f"got totals {totals!r}, expected one of {', '.join(TOTALS)}")
     if join and (na != "error" or categorical):

@@ -70,6 +70,12 @@ def test_a_recorded_run_becomes_a_picture_and_a_trace(run_folder: Path, tmp_path
     assert (tmp_path / "threads.svg").is_file()
 
 
+def test_the_parts_of_a_model_are_listed_once_where_none_is_called_so() -> None:
+    with pytest.raises(MlperfError, match="expected one of activation_backward, ") as refused:
+        invoke("report", "gpu-h100-layers", "--component", "WRONG")
+    assert str(refused.value).count("softmax") == 1
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -21,7 +21,7 @@ from mlperf.collect.trainer.shards import write_shards
 from mlperf.core.children import tied
 from mlperf.core.errors import UsageError
 from mlperf.core.places import make_folder
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.core.temporaries import scratch_folder
 from mlperf.core.threads import one_blas_thread
 from mlperf.datasets.campaigns.write import write_table
@@ -110,7 +110,7 @@ def learn_without_clock(out: Path, settings: Sequence[LearningSetting], learning
     """
     for name in dict.fromkeys(setting.data for setting in settings):
         if name not in NAMED:
-            raise UsageError(f"got data set {name!r}, expected one of {', '.join(NAMED)}", hint=did_you_mean(name, NAMED))
+            raise UsageError(f"got data set {name!r}, expected one of {', '.join(NAMED)}", hint=nearest_hint(name, NAMED))
     store_cnns(out / "cnns", [digits_cnn()])
     make_folder(out / FOLDER)
     known = {_key(row) for row in _rows(out, LEARNING).to_dict("records")}

@@ -12,7 +12,7 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.shown import Shown
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import nearest_hint
 from mlperf.studies.kernels.tables.machines import ASSUMED, MachineFacts
 
 SETTING = ("machine", "pattern_set", "build", "N", "offset_bytes")
@@ -165,7 +165,7 @@ def choose_setting(
         known = list(dict.fromkeys(str(getattr(one, name)) for one in times.settings))
         if value is not None and str(value) not in known:
             raise UsageError(
-                f"got {name} {value!r}, expected one of {', '.join(known)}", place=times.name, hint=did_you_mean(str(value), known)
+                f"got {name} {value!r}, expected one of {', '.join(known)}", place=times.name, hint=nearest_hint(str(value), known)
             )
     fitting = [one for one in times.settings if all(value is None or getattr(one, name) == value for name, value in wanted.items())]
     if not fitting:
