@@ -149,9 +149,16 @@ class DefaultGroup(LazyGroup):
 
 
 def record_name(ctx: click.Context) -> str:
-    """Name of a command in its record, ``"predict"`` or ``"data check"``; of a command of a `DefaultGroup` the group's."""
-    parent = ctx.parent
-    return command_words(parent if parent is not None and isinstance(parent.command, DefaultGroup) else ctx)
+    """Name of a command in its record, whose schema is called so: ``"predict"``, ``"record advise"``.
+
+    A command of a `DefaultGroup` that has no schema of its own (``collect asgd``) has that of the group.
+    """
+    from mlperf.report.text.registry import RESULTS
+
+    own, parent = command_words(ctx), ctx.parent
+    if own in RESULTS or parent is None or not isinstance(parent.command, DefaultGroup):
+        return own
+    return command_words(parent)
 
 
 @click.pass_context

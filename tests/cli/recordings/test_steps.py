@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 from made_recordings import MS, Made
 from profiles import training_job
 from record_commands import run_record, trace_with_steps, trace_without_steps
 
+from mlperf.report.text.results import command_schema
 from mlperf.traces.writers.chrome import write_chrome
 
 
@@ -30,7 +32,9 @@ def job(tmp_path: Path) -> Path:
 
 def test_swarms_of_a_trace(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_record("swarms", job, "--json", "--plot", job.parent / "a.svg") == 0
-    found = json.loads(capsys.readouterr().out)["result"]["swarms"]
+    document = json.loads(capsys.readouterr().out)
+    Draft202012Validator(command_schema(document["command"])).validate(document)
+    found = document["result"]["swarms"]
     place = found["columns"].index("place")
     assert {row[place] for row in found["rows"]} == {"device"}
     assert "<svg" in (job.parent / "a.svg").read_text()
