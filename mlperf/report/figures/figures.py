@@ -78,7 +78,8 @@ def figure_bytes(figure: Figure, file_type: str) -> bytes:
     stream = BytesIO()
     take_literally(figure)
     with style(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"Glyph \d+ ")  # a sign that no font here has is drawn as a box
+        # A sign that no font here has is drawn as a box; older matplotlib says of a whole script that it does not know it.
+        warnings.filterwarnings("ignore", r"Glyph \d+ |Matplotlib currently does not support ")
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(file_type)
         figure.savefig(stream, format=file_type, metadata=metadata)
     if file_type != "svg":

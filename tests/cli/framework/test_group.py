@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -88,7 +89,7 @@ def test_wrong_use_shows_the_usage_of_the_group(words: list[str]) -> None:
     done = CliRunner().invoke(cli, words, prog_name="mlperf")
     assert done.exit_code == 2
     assert done.stderr.startswith("Usage: mlperf collect [OPTIONS] [sgemm|kernels|steps|updates]...\n")
-    assert "Try 'mlperf collect --help'" in done.stderr
+    assert re.search("Try 'mlperf collect (-h|--help)'", done.stderr)  # older click takes one of the two names by chance
 
 
 def test_help_is_the_default_commands(monkeypatch: pytest.MonkeyPatch) -> None:

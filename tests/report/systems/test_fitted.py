@@ -22,6 +22,7 @@ from mlperf.training.systems.system_fit import SystemFit
 from mlperf.training.systems.train_system import train_system
 
 pytest.importorskip("matplotlib")
+from matplotlib.collections import PolyCollection
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +121,7 @@ def test_many_devices_are_a_band_on_logarithmic_axes_with_labels_apart(model: Sy
     figure = fitted_figure(result)
     rates, parts = figure.axes
     assert (rates.get_xscale(), rates.get_yscale()) == ("log", "log")
-    bands = [each for each in rates.collections if type(each).__name__ == "FillBetweenPolyCollection"]
+    bands = [each for each in rates.collections if isinstance(each, PolyCollection)]
     ends = np.concatenate([band.get_paths()[0].vertices[:, 1] for band in bands])
     _, lower, upper = rates_of(result)
     assert (ends.min(), ends.max()) == (pytest.approx(lower.min()), pytest.approx(upper.max()))
