@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +87,9 @@ def swc_s_command(
     chosen = [*patterns, *(make_patterns(RULES[family]) if family else ())]
     if not inputs and not chosen:
         raise UsageError("got no INPUT, expected a C or TOML file", hint="Or name contractions with --pattern or --family.")
+    twice = next((name for name, count in Counter(name for name, _ in sizes).items() if count > 1), None)
+    if twice is not None:
+        raise UsageError(f"got --size {twice} twice, expected one number for it")
     table = swc_s(
         inputs,
         dict(sizes),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from mlperf.core.errors import UsageError
+from mlperf.core.suggest import did_you_mean
 from mlperf.features.network.base import FeatureTable
 from mlperf.features.source.c_reader import no_function, read_c
 from mlperf.features.source.caches import DEFAULT_CACHES, CacheLevel
@@ -113,5 +114,14 @@ def swc_s(
         As `loop_features`.
     """
     nests = [nest for path in paths for nest in read_nests(path, functions)] + [pattern_nest(pattern) for pattern in patterns]
+    check_sizes(sizes or {}, nests)
     inputs = {str(path): hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in paths}
     return loop_features(nests, sizes, caches=caches, per_array=per_array, reassociate=reassociate, inputs=inputs)
+
+
+def check_sizes(sizes: Mapping[str, int], nests: Sequence[Nest]) -> None:
+    """Refuse a size that no nest has open: it would be ignored."""
+    known = sorted({name for nest in nests for name in nest.sizes})
+    for name in sizes:
+        if name not in known:
+            raise UsageError(f"got size {name}, which no loop nest has open", hint=did_you_mean(name, known))

@@ -7,7 +7,7 @@ from math import prod
 
 import pandas as pd
 
-from mlperf.core.errors import DataError
+from mlperf.core.errors import DataError, UsageError
 from mlperf.features.network.base import KEY, FeatureColumn, FeatureTable, check_keys_once
 from mlperf.features.source.caches import DEFAULT_CACHES, CacheLevel
 from mlperf.features.source.nest import Nest
@@ -59,6 +59,7 @@ def loop_features(
         A size is missing, a nest cannot be turned into addresses, or columns cannot be shared.
     """
     check_keys_once([nest.name for nest in nests], [nest.source for nest in nests])
+    check_caches(caches)
     placed = [nest_addresses(nest, sizes) for nest in nests]
     shared, notes = share_names(placed, per_array)
     rows = [_row(addresses, caches, per_array=shared, reassociate=reassociate) for addresses in placed]
@@ -70,6 +71,14 @@ def loop_features(
     keys = pd.DataFrame({KEY: [nest.name for nest in nests]})
     frame = pd.concat([keys, frame.astype(dict.fromkeys(whole, "int64"))], axis=1)
     return FeatureTable("swc-s", frame, columns, dict(inputs or {}), notes)
+
+
+def check_caches(caches: Sequence[CacheLevel]) -> None:
+    """Refuse two caches of one name, whose columns would be called alike."""
+    names = [cache.name for cache in caches]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"got {names.count(twice)} caches called {twice!r}, expected each name once")
 
 
 def _row(addresses: Addresses, caches: Sequence[CacheLevel], **options: bool) -> dict[FeatureColumn, float]:

@@ -80,3 +80,8 @@ def test_one_document_with_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_exit_codes(arguments: tuple[str | Path, ...], code: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*arguments) == code
     assert capsys.readouterr().out == ""
+
+
+def test_two_numbers_for_one_size_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("swc-s", "--pattern", "ij-ik-kj", "--size", "N=10", "--size", "N=20") == 2
+    assert "got --size N twice, expected one number for it" in capsys.readouterr().err

@@ -54,6 +54,18 @@ def test_caches_may_be_named() -> None:
     assert [name for name in table.frame if name.startswith("misses")] == ["misses_l3", "misses_l3_A", "misses_l3_B", "misses_l3_C"]
 
 
+def test_two_caches_of_one_name_are_refused() -> None:
+    with pytest.raises(UsageError, match="got 2 caches called 'l1', expected each name once"):
+        loop_features(
+            [pattern_nest("ij-ik-kj", "ijk")], {"N": 50}, caches=[CacheLevel("l1", 2**15, 64), CacheLevel("l1", 2**16, 64)]
+        )
+
+
+def test_a_size_that_nothing_has_open_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"got size n, which no loop nest has open\n  hint: Did you mean 'N'\?"):
+        swc_s([], {"N": 20, "n": 5}, patterns=["ij-ik-kj"])
+
+
 def test_columns_per_array_need_equal_names() -> None:
     nests = [pattern_nest("ij-ik-kj", "ijk"), pattern_nest("ij-jlk-kil")]
     table = loop_features(nests, {"N": 20})
