@@ -85,6 +85,21 @@ def check_count(value: object, place: str, least: int = 1) -> None:
         raise UsageError(f"got {value!r:.60}, expected a whole number >= {least}", place=place)
 
 
+def fold_count(n_folds: object) -> int:
+    """A number of folds as it was asked for: at least two, or 0 where each group is left out by itself.
+
+    Raises
+    ------
+    UsageError
+        It is none: with one fold nothing would be left to fit on.
+    """
+    check_count(n_folds, "n_folds", 0)
+    count = index(n_folds)  # type: ignore[arg-type]
+    if count == 1:
+        raise UsageError("got 1 fold, which leaves nothing to fit on, expected at least 2, or 0", place="n_folds")
+    return count
+
+
 def check_type(value: object, kinds: type | tuple[type, ...], place: str, expected: str, hint: str | None = None) -> None:
     """Refuse an argument of another type than a function takes.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from mlperf.core.errors import PATH, DataError, MlperfError, UsageError, check_type
+from mlperf.core.errors import PATH, DataError, MlperfError, UsageError, check_type, fold_count
 from mlperf.core.provenance import provenance
 from mlperf.core.threads import one_thread
 from mlperf.datasets.campaigns.trainer_runs import median_runs
@@ -256,7 +256,7 @@ def cnn_folds(cnns: Sequence[str], n_folds: int, seed: int) -> list[list[str]]:
     """CNN names in folds: one CNN each, or ``n_folds`` random folds of about equal size (0: one CNN each)."""
     from mlperf.models.validation.folds import grouped_folds
 
-    if n_folds == 0 or n_folds >= len(cnns):
+    if fold_count(n_folds) == 0 or n_folds >= len(cnns):
         return [[name] for name in cnns]
     return [[cnns[row] for row in fold.test] for fold in grouped_folds(list(cnns), n_folds, seed)]
 

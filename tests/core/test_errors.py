@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from mlperf.core.errors import PATH, UsageError, check_count, check_type
+from mlperf.core.errors import PATH, UsageError, check_count, check_type, fold_count
 
 
 def test_a_right_type_passes_and_another_is_named() -> None:
@@ -31,3 +31,12 @@ def test_what_is_no_count_is_refused(value: object) -> None:
 
 def test_a_seed_may_be_zero() -> None:
     check_count(0, "seed", least=0)
+
+
+def test_folds_are_counted_from_two_and_0_leaves_out_each_group() -> None:
+    assert [fold_count(count) for count in (0, 2, np.int64(10))] == [0, 2, 10]
+    for value in ("x", -1, 1.5, True):
+        with pytest.raises(UsageError, match=r"^n_folds: got .*, expected a whole number >= 0$"):
+            fold_count(value)
+    with pytest.raises(UsageError, match="got 1 fold, which leaves nothing to fit on"):
+        fold_count(1)

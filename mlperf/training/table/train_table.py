@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.core.errors import PATH, DataError, UsageError, check_type
+from mlperf.core.errors import PATH, DataError, UsageError, check_type, fold_count
 from mlperf.core.provenance import provenance
 from mlperf.core.suggest import nearest_hint
 from mlperf.core.threads import one_thread
@@ -235,7 +235,7 @@ def _fitted(asked: TableQuestion, method: str, n_folds: int | None, totals: str)
         return _parts(
             TableFit(explained, None, explained, None, None, None), "ols", f"Least squares: {reason}{other}.", None, asked, notes
         )
-    wanted = (FOLDS if len(asked.times) <= MANY_ROWS else FOLDS_OF_MANY) if n_folds is None else n_folds
+    wanted = (FOLDS if len(asked.times) <= MANY_ROWS else FOLDS_OF_MANY) if n_folds is None else fold_count(n_folds)
     methods = (method,) if method != AUTO else tuple(METHODS) if asked.is_relative else ("ols",)
     choice = choose_method(
         asked.frame,

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.arrays import LARGEST, BoolArray, FloatArray
 from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.models.formula.evaluate import Frame
 from mlperf.models.formula.expressions import Expression, parse
@@ -165,6 +165,10 @@ def _available(y: FloatArray, weights: FloatArray | None, na: str) -> BoolArray:
                 place=f"row {int(np.flatnonzero(weights < 0)[0]) + 1}",
             )
         available = available & ~np.isnan(weights)
+    if (np.abs(y[available]) > LARGEST).any():
+        row = int(np.flatnonzero(available & (np.abs(y) > LARGEST))[0])
+        got = f"got {float(y[row]):g}, expected values of y up to {LARGEST:g}"
+        raise DataError(got, place=f"y, row {row + 1}", hint="A fit counts with their squares: choose another unit.")
     if na == "raise" and not available.all():
         raise DataError(
             "got a missing value, expected a number", place=f"row {int(np.flatnonzero(~available)[0]) + 1}, response or weight"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -224,6 +226,8 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise UsageError(f"got noise={self.noise!r}, expected one of {', '.join(NOISES)}")
         if self.saturated not in ("forward", "raise"):
             raise UsageError(f"got saturated={self.saturated!r}, expected 'forward' or 'raise'")
+        if self.k is not None and not is_cost(self.k):
+            raise UsageError(f"got k={self.k!r:.60}, expected a number: what each coefficient costs", hint="2 is AIC, log(n) BIC.")
 
     def _formula(self, columns: Sequence[str]) -> Formula:
         if isinstance(self.terms, str):
@@ -384,3 +388,8 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 __all__ = ["FitReport", "Spread", "StepwiseOLS", "Terms"]
+
+
+def is_cost(k: object) -> bool:
+    """Whether ``k`` is a number that a coefficient may cost; true and false are none."""
+    return not isinstance(k, bool) and isinstance(k, Real) and math.isfinite(k)
