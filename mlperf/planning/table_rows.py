@@ -58,7 +58,7 @@ class AskedRows:
         if table is not None:
             return f"{self.path or self.name}, {table.cells.where(rows)}"
         more = f" and {len(rows) - MOST_NAMED:,} more" if len(rows) > MOST_NAMED else ""
-        return f"{self.name}, row{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows[:MOST_NAMED]))}{more}"
+        return f"{self.name}, row{'s' if len(rows) > 1 else ''} {', '.join(str(row + 1) for row in rows[:MOST_NAMED])}{more}"
 
     def missing(self, name: str) -> BoolArray:
         """Rows whose cell of a column is missing, shape (n_rows,)."""

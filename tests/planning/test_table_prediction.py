@@ -93,11 +93,11 @@ def test_strict_refuses_with_the_line(model: TableModel, tmp_path: Path) -> None
     assert "leave --strict out" in str(caught.value.hint)
     with pytest.raises(DomainError, match="gpu Z is new") as label:
         predict_rows(model, measured().assign(gpu=["Z", *measured()["gpu"][1:]]), strict=True)
-    assert label.value.place == "rows, row 0, column gpu"
+    assert label.value.place == "rows, row 1, column gpu"
     assert label.value.message.endswith("; 1 of 150 rows lies outside")
     with pytest.raises(DataError, match="empty cell") as missing:
         predict_rows(model, measured().assign(k=[np.nan, *measured()["k"][1:]]), strict=True)
-    assert missing.value.place == "rows, row 0, column k"
+    assert missing.value.place == "rows, row 1, column k"
 
 
 def test_labels_that_look_like_numbers_stay_labels(tmp_path: Path) -> None:

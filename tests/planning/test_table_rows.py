@@ -29,8 +29,8 @@ def test_places_are_lines_of_a_file_or_numbers_of_rows(tmp_path: Path) -> None:
     path.write_text('a\n1\n"2"\n3\n4\n5\n', encoding="utf-8")
     frame = pd.DataFrame({"a": range(5)})
     assert AskedRows(frame, path, "rows.csv").where([0, 1, 2, 4]) == f"{path}, lines 2, 3, 4 and 1 more"
-    assert AskedRows(frame, None, "rows").where([0, 1, 2, 4]) == "rows, rows 0, 1, 2 and 1 more"
-    assert AskedRows(frame, None, "rows").where([3]) == "rows, row 3"
+    assert AskedRows(frame, None, "rows").where([0, 1, 2, 4]) == "rows, rows 1, 2, 3 and 1 more"
+    assert AskedRows(frame, None, "rows").where([3]) == "rows, row 4"
 
 
 def test_labels_keep_their_zeros_and_numbers_may_be_missing(model: TableModel, tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_labels_keep_their_zeros_and_numbers_may_be_missing(model: TableModel, t
 def test_a_text_among_numbers_of_a_frame_is_named(model: TableModel) -> None:
     with pytest.raises(DataError, match="got 'big', expected a number") as caught:
         asked_rows(model, pd.DataFrame({"size": [1.0, "big"], "code": "2"}))
-    assert caught.value.place == "rows, row 1, column size"
+    assert caught.value.place == "rows, row 2, column size"
 
 
 def test_feature_tables_bring_the_columns_that_rows_lack(model: TableModel, tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def check_cells(raw: pd.DataFrame, time: str, counts: list[str], refuse: Refuse,
 
 def row_error(raw: pd.DataFrame, row: int, column: str, expected: str, hint: str) -> DataError:
     """The error for a cell of a frame that is in no file."""
-    place = f"row {row} of the kernels, column {column}"
+    place = f"row {row + 1} of the kernels, column {column}"
     return DataError(f"got {raw[column].iloc[row]!s}, expected {expected}", place=place, hint=hint)
 
 

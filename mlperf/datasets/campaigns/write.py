@@ -116,7 +116,7 @@ def numeric(frame: pd.DataFrame, path: Path, column: Column, empty: BoolArray | 
 def frame_error(path: Path, row: int, column: str, value: object, expected: str, hint: str) -> DataError:
     """The error for a cell of a frame that must not be written."""
     return DataError(
-        f"got {str(value)!r}, expected {expected}", place=f"{path}, row {row} of the frame, column {column}", hint=hint
+        f"got {str(value)!r}, expected {expected}", place=f"{path}, row {row + 1} of the frame, column {column}", hint=hint
     )
 
 

@@ -36,7 +36,7 @@ class Side:
         """Where a row's key stands: file and line, or the number of the row in a frame."""
         values = self.frame[list(key)].iloc[row].tolist()
         if self.path is None:
-            return f"{self.name}, row {row}, column {key[0]}"
+            return f"{self.name}, row {row + 1}, column {key[0]}"
         same = (self.frame[list(key)].iloc[:row] == values).all(axis=1).sum()
         return f"{self.path}, {matching_place(self.path, key, values, int(same))}, column {key[0]}"
 

@@ -88,7 +88,9 @@ def training_rows(
     if positive and np.any(target <= 0):
         row = int(np.flatnonzero(target <= 0)[0])
         raise FitError(
-            f"got {float(target[row])!r}, expected a time > 0", place=f"y, row {row}", hint="Leave absent kernels out of the fit."
+            f"got {float(target[row])!r}, expected a time > 0",
+            place=f"y, row {row + 1}",
+            hint="Leave absent kernels out of the fit.",
         )
     weight = (
         np.ones(len(target))
@@ -200,7 +202,7 @@ def refuse_gaps(X: Any) -> None:
         if len(wrong):
             found = "NaN, a missing number" if np.isnan(values[wrong[0]]) else "an infinity"
             hint = "Leave such rows out, or measure them again."
-            raise DataError(f"got {found}, expected finite numbers", place=f"row {wrong[0]}, column {name}", hint=hint)
+            raise DataError(f"got {found}, expected finite numbers", place=f"row {wrong[0] + 1}, column {name}", hint=hint)
 
 
 def refuse_twins(X: Any) -> None:
@@ -250,7 +252,7 @@ def _whole_frame(estimator: Any, X: pd.DataFrame, *, reset: bool) -> pd.DataFram
     for column in frame:
         values = frame[column]
         if not pd.api.types.is_numeric_dtype(values.dtype) and values.isna().any():
-            raise DataError("got a missing category", place=f"column {column}, row {int(np.flatnonzero(values.isna())[0])}")
+            raise DataError("got a missing category", place=f"column {column}, row {int(np.flatnonzero(values.isna())[0]) + 1}")
     return frame
 
 
@@ -277,6 +279,6 @@ def finite_columns(terms: Terms, frame: pd.DataFrame) -> Columns:
     if not np.isfinite(columns.matrix).all():
         row, column = (int(i) for i in np.argwhere(~np.isfinite(columns.matrix))[0])
         raise DataError(
-            f"got {columns.matrix[row, column]}, expected a finite number", place=f"term {columns.names[column]}, row {row}"
+            f"got {columns.matrix[row, column]}, expected a finite number", place=f"term {columns.names[column]}, row {row + 1}"
         )
     return columns

@@ -280,7 +280,7 @@ def _check_numeric(frame: pd.DataFrame, name: str) -> None:
     if not finite.all():
         row = int(np.flatnonzero(~finite)[0])
         raise DataError(
-            f"got {column.iloc[row]}, expected a finite number", place=f"row {row}, column {name}", hint="Drop that row first."
+            f"got {column.iloc[row]}, expected a finite number", place=f"row {row + 1}, column {name}", hint="Drop that row first."
         )
 
 

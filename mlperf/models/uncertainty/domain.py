@@ -110,7 +110,7 @@ class Domain:
         names, numbers, labels = _split(X)
         if not np.isfinite(numbers).all():
             row, column = np.argwhere(~np.isfinite(numbers))[0]
-            raise DataError(f"got {numbers[row, column]}, expected a finite number", place=f"row {row}, column {names[column]}")
+            raise DataError(f"got {numbers[row, column]}, expected a finite number", place=f"row {row + 1}, column {names[column]}")
         terms = np.empty((len(numbers), 0)) if design is None else np.asarray(design, dtype=np.float64)
         term_names = tuple(design_names) if design_names else tuple(f"term {index}" for index in range(terms.shape[1]))
         both = np.hstack([numbers, terms])

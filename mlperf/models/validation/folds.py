@@ -95,7 +95,7 @@ def group_labels(groups: ArrayLike, n_rows: int) -> NDArray[Any]:
         raise DataError(f"got groups of shape {labels.shape}, expected one for each of the {n_rows} rows")
     missing = pd.isna(labels)
     if missing.any():
-        raise DataError("got no value, expected the row's group", place=f"groups, row {int(np.argmax(missing))}")
+        raise DataError("got no value, expected the row's group", place=f"groups, row {int(np.argmax(missing)) + 1}")
     return labels
 
 
@@ -146,7 +146,7 @@ def _check_rows(fold: Fold, row_keys: NDArray[Any]) -> None:
         test_row = int(fold.test[np.argmax(twins)])
         train_row = int(fold.train[np.argmax(row_keys[fold.train] == row_keys[test_row])])
         raise DataError(
-            f"got the same features in training row {train_row} and test row {test_row}",
+            f"got the same features in training row {train_row + 1} and test row {test_row + 1}",
             place=fold.name,
             hint="These are repeats: give them one group, so that they stay in one fold.",
         )

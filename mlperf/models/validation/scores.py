@@ -91,7 +91,7 @@ def relative_errors(predicted: ArrayLike, actual: ArrayLike) -> ErrorSummary:
         row = int(np.flatnonzero(wrong)[0])
         raise DataError(
             f"got {float(measured[row])!r}, expected a measured value > 0",
-            place=f"row {row}",
+            place=f"row {row + 1}",
             hint="A relative error needs positive measurements.",
         )
     ratio = prediction / measured

@@ -62,13 +62,13 @@ def read_rows(table: Table, target: str, used: Sequence[str], *, na: str, offers
             row = int(np.argmax(missing.to_numpy()))
             name = next(name for name in named if pd.isna(table[name].iloc[row]))
             raise DataError(
-                "got no value", place=f"table, row {row}, column {name}", hint="Leave such rows out: na='drop' (--na drop)."
+                "got no value", place=f"table, row {row + 1}, column {name}", hint="Leave such rows out: na='drop' (--na drop)."
             )
         rows = table[~missing].reset_index(drop=True)
         gaps = _used_gaps(rows, target, used) if offers and target in rows else []
         if gaps and na == "error":
             row = int(np.argmax(rows[gaps[0]].isna().to_numpy()))
-            raise _gap(rows[gaps[0]], f"table, row {row}, column {gaps[0]}")
+            raise _gap(rows[gaps[0]], f"table, row {row + 1}, column {gaps[0]}")
         return Joined(rows[~rows[gaps].isna().any(axis=1)].reset_index(drop=True), (), {})
     from mlperf.datasets import read_any_table
 
@@ -132,7 +132,7 @@ def _check_responses(column: pd.Series, *, positive: bool) -> None:
             advice = f"{bound_hint(numbers[row], is_time=True)} {hint}" if hint == SIGNED_HINT else hint
             raise DataError(
                 f"got {shown}, expected {'a number > 0' if positive else 'a finite number'}",
-                place=f"table, row {row}, column {column.name}",
+                place=f"table, row {row + 1}, column {column.name}",
                 hint=advice,
             )
 

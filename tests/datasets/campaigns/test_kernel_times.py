@@ -42,7 +42,7 @@ def test_a_wrong_cell_of_a_frame_is_named_by_row(column: str, value: object) -> 
     wrong.loc[1, column] = value
     with pytest.raises(DataError, match="expected") as caught:
         normal_form(wrong)
-    assert caught.value.place == f"row 1 of the kernels, column {column}"
+    assert caught.value.place == f"row 2 of the kernels, column {column}"
     assert caught.value.hint
 
 

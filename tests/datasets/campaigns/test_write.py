@@ -57,20 +57,20 @@ def test_rows_are_counted_from_0_whatever_the_index(tmp_path: Path, small_frames
     frame = small_frames["steps"].set_index(pd.Index([7, 7, 3]))
     write_table(frame, tmp_path / "steps.csv", "steps")
     assert len(read_table(tmp_path / "steps.csv", "steps")) == 3
-    with pytest.raises(DataError, match="row 1 of the frame, column cpu_s"):
+    with pytest.raises(DataError, match="row 2 of the frame, column cpu_s"):
         write_table(frame.assign(cpu_s=[1.0, -1.0, 1.0]), tmp_path / "steps.csv", "steps")
 
 
 @pytest.mark.parametrize(
     ("column", "values", "words"),
     [
-        ("cpu_s", [0.1, float("nan"), 0.1], "row 1 of the frame, column cpu_s: got 'nan', expected seconds > 0"),
-        ("cpu_s", [0.1, 0.1, float("inf")], "row 2 of the frame, column cpu_s: got 'inf'"),
-        ("cpu_s", [0.1, "x", 0.1], "row 1 of the frame, column cpu_s: got 'x'"),
-        ("cpu_s", [0.0, 0.1, 0.1], "row 0 of the frame, column cpu_s: got '0.0', expected seconds > 0"),
-        ("wall_s", [0.1, -0.1, 0.1], "row 1 of the frame, column wall_s: got '-0.1'"),
-        ("round", [1, 1.5, 2], "row 1 of the frame, column round: got '1.5', expected an integer"),
-        ("cnn", ["tiny", "", "tiny"], "row 1 of the frame, column cnn"),
+        ("cpu_s", [0.1, float("nan"), 0.1], "row 2 of the frame, column cpu_s: got 'nan', expected seconds > 0"),
+        ("cpu_s", [0.1, 0.1, float("inf")], "row 3 of the frame, column cpu_s: got 'inf'"),
+        ("cpu_s", [0.1, "x", 0.1], "row 2 of the frame, column cpu_s: got 'x'"),
+        ("cpu_s", [0.0, 0.1, 0.1], "row 1 of the frame, column cpu_s: got '0.0', expected seconds > 0"),
+        ("wall_s", [0.1, -0.1, 0.1], "row 2 of the frame, column wall_s: got '-0.1'"),
+        ("round", [1, 1.5, 2], "row 2 of the frame, column round: got '1.5', expected an integer"),
+        ("cnn", ["tiny", "", "tiny"], "row 2 of the frame, column cnn"),
     ],
 )
 def test_what_could_not_be_read_is_not_written(
@@ -101,5 +101,5 @@ def test_what_nobody_looked_at_has_no_column_in_the_file(tmp_path: Path, small_f
     again = tmp_path / "again.csv"
     write_table(read_table(path, "steps").drop(columns=["sequence"]), again, "steps")
     assert again.read_bytes() == path.read_bytes()
-    with pytest.raises(DataError, match="row 1 of the frame, column load"):
+    with pytest.raises(DataError, match="row 2 of the frame, column load"):
         write_table(small_frames["steps"].assign(load=[0.1, np.nan, 0.2]), path, "steps")

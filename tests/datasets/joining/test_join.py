@@ -51,7 +51,7 @@ def test_frames_join_as_files_do(write: Write) -> None:
     times, nests = write("t.csv", TIMES), write("s.csv", NESTS)
     by_file = join_tables(times, nests).frame
     pd.testing.assert_frame_equal(join_tables(pd.read_csv(times), pd.read_csv(nests)).frame, by_file, check_dtype=False)
-    with pytest.raises(DataError, match="feature table 1, row 1, column kernel"):
+    with pytest.raises(DataError, match="feature table 1, row 2, column kernel"):
         join_tables(pd.read_csv(times).query("kernel == 'b'"), pd.read_csv(nests))
 
 

@@ -62,13 +62,13 @@ ESTIMATORS = [StepwiseOLS(), LogOLS(), CensoredNormal(), FormAverage()]
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_gap_is_told_with_row_and_column(estimator) -> None:
     asked = ROWS[["a", "b"]]
-    with pytest.raises(DataError, match="row 3, column b: got NaN"):
+    with pytest.raises(DataError, match="row 4, column b: got NaN"):
         estimator.fit(asked.assign(b=asked["b"].where(asked.index != 3)), TIMES)
-    with pytest.raises(DataError, match="row 3, column b: got NaN"):
+    with pytest.raises(DataError, match="row 4, column b: got NaN"):
         estimator.fit(asked.assign(b=asked["b"].where(asked.index != 3).astype("Int64")), TIMES)
-    with pytest.raises(DataError, match="row 2, column y: got an infinity"):
+    with pytest.raises(DataError, match="row 3, column y: got an infinity"):
         estimator.fit(asked, TIMES.where(asked.index != 2, np.inf))
-    with pytest.raises(DataError, match="row 1, column a: got an infinity"):
+    with pytest.raises(DataError, match="row 2, column a: got an infinity"):
         estimator.fit(asked, TIMES).predict(asked.assign(a=asked["a"].where(asked.index != 1, np.inf)))
 
 

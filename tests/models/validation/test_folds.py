@@ -54,7 +54,7 @@ def test_leaks_are_refused() -> None:
     frame = pd.DataFrame({"n": [1, 2, 1, 3], "kind": ["a", "a", "a", "b"]})
     with pytest.raises(DataError, match="group 'g1' in training and test"):
         check_folds([Fold("f", np.array([0, 1]), np.array([2, 3]))], frame.assign(n=range(4)), ["g1", "g2", "g1", "g3"])
-    with pytest.raises(DataError, match="training row 0 and test row 2"):
+    with pytest.raises(DataError, match="training row 1 and test row 3"):
         check_folds([Fold("f", np.array([0, 1]), np.array([2, 3]))], frame)
     check_folds([Fold("f", np.array([0, 2]), np.array([1, 3]))], frame, ["g1", "g2", "g1", "g3"])
 
@@ -62,7 +62,7 @@ def test_leaks_are_refused() -> None:
 def test_equal_rows_of_different_groups_are_a_leak_unless_that_is_the_question() -> None:
     frame = pd.DataFrame({"n": [1, 2, 1, 3]})
     fold = Fold("f", np.array([0, 1]), np.array([2, 3]))
-    with pytest.raises(DataError, match="training row 0 and test row 2"):
+    with pytest.raises(DataError, match="training row 1 and test row 3"):
         check_folds([fold], frame, ["a", "b", "c", "d"])
     check_folds([fold], frame, ["a", "b", "c", "d"], equal_rows=True)
     with pytest.raises(DataError, match="group 'a'"):
@@ -72,8 +72,8 @@ def test_equal_rows_of_different_groups_are_a_leak_unless_that_is_the_question()
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        (["a", None, "b", "a"], "groups, row 1: got no value"),
-        ([np.nan, 1.0, 1.0, 2.0], "groups, row 0: got no value"),
+        (["a", None, "b", "a"], "groups, row 2: got no value"),
+        ([np.nan, 1.0, 1.0, 2.0], "groups, row 1: got no value"),
         (["a", "b", "b"], r"groups of shape \(3,\), expected one for each of the 4 rows"),
         ([["a"], ["b"], ["b"], ["c"]], r"groups of shape \(4, 1\)"),
     ],

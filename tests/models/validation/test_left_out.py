@@ -123,9 +123,9 @@ def test_a_leak_is_refused_before_anything_is_fitted() -> None:
         left_out(never, X, Y, list("abacc"), [Fold("f", np.array([0, 1]), np.array([2, 3]))])
     twice = X.assign(x=[0.0, 1.0, 0.0, 3.0, 4.0])
     fold = [Fold("f", np.array([0, 1]), np.array([2, 3]))]
-    with pytest.raises(DataError, match="training row 0 and test row 2"):
+    with pytest.raises(DataError, match="training row 1 and test row 3"):
         left_out(never, twice, Y, None, fold)
-    with pytest.raises(DataError, match="training row 0 and test row 2"):
+    with pytest.raises(DataError, match="training row 1 and test row 3"):
         left_out(never, twice, Y, list("abcde"), fold)
     assert left_out(Mean, twice, Y, list("abcde"), fold, equal_rows=True).errors.n == 2
 

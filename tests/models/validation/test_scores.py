@@ -47,7 +47,7 @@ def test_kendall_tau_counts_pairs() -> None:
 
 
 def test_errors_need_positive_measurements() -> None:
-    with pytest.raises(DataError, match="row 1"):
+    with pytest.raises(DataError, match="row 2"):
         relative_errors([1.0, 1.0], [1.0, 0.0])
     with pytest.raises(DataError, match="2 predictions for 1"):
         relative_errors([1.0, 1.0], [1.0])

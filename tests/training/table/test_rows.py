@@ -51,7 +51,7 @@ def test_a_frame_follows_the_same_rule() -> None:
     frame.loc[3, "n"] = np.nan
     with pytest.raises(DataError, match="as in 1 of 40 rows") as caught:
         mlperf.train(frame, target="time_s", method="ols")
-    assert caught.value.place == "table, row 3, column n"
+    assert caught.value.place == "table, row 4, column n"
     assert mlperf.train(frame, target="time_s", method="ols", na="drop").fitted.estimator.report_.n_samples == 39
 
 
@@ -107,10 +107,10 @@ def test_a_wrong_time_in_a_frame_is_named(value: float, expected: str) -> None:
     frame.loc[3, "time_s"] = value
     with pytest.raises(DataError, match=f"got {value}, expected a number {expected}") as caught:
         mlperf.train(frame, target="time_s")
-    assert caught.value.place == "table, row 3, column time_s"
+    assert caught.value.place == "table, row 4, column time_s"
 
 
-TARGET = "table, row 0, column time_s"
+TARGET = "table, row 1, column time_s"
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ TARGET = "table, row 0, column time_s"
         (
             lambda table: table.assign(time_s=pd.to_timedelta(table.time_s, unit="s")),
             "expected a number",
-            "table, row 0, column time_s",
+            "table, row 1, column time_s",
         ),
     ],
 )

@@ -137,7 +137,8 @@ def build_lattice(sizes: IntArray, time_s: FloatArray, *, node_value: str = "med
     if np.any(sizes < 1) or not np.all(np.isfinite(time_s)) or np.any(time_s <= 0):
         row = int(np.flatnonzero((sizes < 1).any(axis=1) | ~(time_s > 0) | ~np.isfinite(time_s))[0])
         raise DataError(
-            f"got sizes {sizes[row].tolist()} and {float(time_s[row])!r} s, expected sizes >= 1 and seconds > 0", place=f"row {row}"
+            f"got sizes {sizes[row].tolist()} and {float(time_s[row])!r} s, expected sizes >= 1 and seconds > 0",
+            place=f"row {row + 1}",
         )
     axes, places = zip(*(np.unique(sizes[:, d], return_inverse=True) for d in range(3)), strict=True)
     shape = tuple(len(axis) for axis in axes)

@@ -353,7 +353,7 @@ def _queries(m: ArrayLike, n: ArrayLike, k: ArrayLike, trans: ArrayLike) -> tupl
     pairs = np.broadcast_to(pairs.ravel() if pairs.ndim else pairs, (len(sizes),)).astype(str)
     if not np.all(sizes > 0):
         row = int(np.flatnonzero(~(sizes > 0).all(axis=1))[0])
-        raise UsageError(f"got sizes {sizes[row].tolist()}, expected m, n, k > 0", place=f"row {row}")
+        raise UsageError(f"got sizes {sizes[row].tolist()}, expected m, n, k > 0", place=f"row {row + 1}")
     return sizes, pairs
 
 

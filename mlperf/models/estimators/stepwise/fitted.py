@@ -130,7 +130,7 @@ class FittedTerms:
         matrix = self.terms.columns(frame).matrix if self.terms.terms else np.ones((n_samples, int(self.terms.intercept)))
         if np.isinf(matrix).any():
             row = int(np.argwhere(np.isinf(matrix))[0][0])
-            raise DataError("got an infinite value of a term, expected a finite number", place=f"row {row}")
+            raise DataError("got an infinite value of a term, expected a finite number", place=f"row {row + 1}")
         return matrix if len(self.kept) == matrix.shape[1] else matrix[:, self.kept]
 
     def offset(self, frame: Frame, n_rows: int) -> FloatArray:

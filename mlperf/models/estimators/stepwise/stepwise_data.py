@@ -119,7 +119,7 @@ def relative_weights(y: FloatArray, weights: FloatArray | None) -> FloatArray:
         row = int(np.flatnonzero(y <= 0)[0])
         raise FitError(
             f"got {float(y[row])!r}, expected a value > 0 under noise='relative'",
-            place=f"y, row {row}",
+            place=f"y, row {row + 1}",
             hint="Leave absent times out of the fit, or use noise='absolute'.",
         )
     own = 1.0 / np.square(y)

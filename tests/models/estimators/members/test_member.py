@@ -186,7 +186,7 @@ def test_weighted_median_counts_repeats() -> None:
 
 def test_bad_input_is_named(timings: Any) -> None:
     frame, y = timings
-    with pytest.raises(FitError, match="y, row 3"):
+    with pytest.raises(FitError, match="y, row 4"):
         NonNegativeOLS(["m"]).fit(frame, np.where(np.arange(len(y)) == 3, 0.0, y))
     with pytest.raises(DataError, match="log"):
         LogOLS(["log(m - 8)"]).fit(frame.assign(m=8), y)

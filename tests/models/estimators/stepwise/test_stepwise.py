@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -269,3 +270,16 @@ def test_negative_costs_are_warned_of() -> None:
     time_s = 30.0 + frame["flops"] - 2.0 * frame["cached"] + rng.normal(size=50)
     warnings = StepwiseOLS(report="none").fit(frame, time_s).report_.warnings
     assert "negative coefficient of a column that is never negative: cached" in warnings
+
+
+@pytest.mark.parametrize("k", ["a", True, float("nan"), [2.0]])
+def test_what_is_no_cost_of_a_coefficient_is_refused(k: Any) -> None:
+    with pytest.raises(UsageError, match=r"got k=.*, expected a number"):
+        StepwiseOLS(k=k).fit(np.arange(12.0)[:, np.newaxis], np.arange(12.0))
+
+
+def test_a_response_whose_square_is_no_number_is_refused_by_its_row_from_1() -> None:
+    y = np.arange(12.0)
+    y[3] = 1e300
+    with pytest.raises(DataError, match=r"^y, row 4: got 1e\+300, expected values of y up to 1e\+150"):
+        StepwiseOLS().fit(np.arange(12.0)[:, np.newaxis], y)
