@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -85,6 +85,39 @@ class SearchOutcome:
         return trace_text(self.selection, self.label, self.lines)
 
 
+class LaterReport:
+    """A report that is made when it is first read: nobody reads those of fits in folds. Copies and pickles hold it made.
+
+    Parameters
+    ----------
+    make : callable
+        Returns the report; forgotten, with the rows and the search that it needs, once it has.
+    """
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[], FitReport]) -> None:
+        self._make: Callable[[], FitReport] | None = make
+        self._made: Any = None
+
+    @classmethod
+    def known(cls, report: FitReport) -> Self:
+        """One that is made already."""
+        found = cls(lambda: report)
+        found.report()
+        return found
+
+    def report(self) -> FitReport:
+        """The report."""
+        if self._make is not None:
+            self._made, self._make = self._make(), None
+        made: FitReport = self._made
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).known, (self.report(),)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedTerms:
     """A fitted stepwise model.
@@ -98,7 +131,7 @@ class FittedTerms:
     names : tuple of str
         Of those columns.
     spread : Spread
-    report : FitReport
+    told : LaterReport
     aliased : tuple of (str, str)
         Aliased columns of the widest model and their relations.
     offsets : tuple of Expression
@@ -112,12 +145,17 @@ class FittedTerms:
     kept: IntArray
     names: tuple[str, ...]
     spread: Spread
-    report: FitReport
+    told: LaterReport
     aliased: tuple[tuple[str, str], ...]
     offsets: tuple[Expression, ...]
     searched: SearchOutcome | None
     rows: tuple[Mapping[str, Any], IntArray, FloatArray] | None
     _domain: list[Domain] = field(default_factory=list)
+
+    @property
+    def report(self) -> FitReport:
+        """Everything about the fit, made on first use."""
+        return self.told.report()
 
     def design(self, frame: Frame, n_samples: int) -> FloatArray:
         """The kept columns of a frame, shape (n_samples, n_kept).

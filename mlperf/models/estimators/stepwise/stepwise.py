@@ -27,6 +27,7 @@ from mlperf.models.formula.expressions import Expression, names, parse
 from mlperf.models.formula.formula import Formula, Term, ordered_terms, parse_formula, parse_term
 from mlperf.models.formula.terms import Terms
 from mlperf.models.inference.report import FitReport
+from mlperf.models.inference.report_extras import wanted_extras
 from mlperf.models.uncertainty.domain import Domain, DomainCheck
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.uncertainty.spread import Spread
@@ -278,7 +279,6 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _publish(self, fitted: FittedTerms) -> None:
         self._fitted = fitted
         self.spread_ = fitted.spread
-        self.report_ = fitted.report
         values = dict(zip(fitted.names, fitted.spread.coef.tolist(), strict=True))
         self.intercept_ = values.pop("(Intercept)", 0.0)
         self.coef_ = np.array(list(values.values()))
@@ -286,6 +286,13 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.terms_ = fitted.terms.names
         self.rank_ = len(fitted.names)
         self.aliased_ = dict(fitted.aliased)
+
+    @property
+    def report_(self) -> FitReport:
+        """Everything about the fit."""
+        if not hasattr(self, "_fitted"):
+            raise AttributeError("StepwiseOLS has no report before fit")
+        return self._fitted.report
 
     @property
     def trace_(self) -> pd.DataFrame:
@@ -365,7 +372,7 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         ten rows a column or more, nor below 39 rows without groups: Student's t with the full model's sigma is used then.
         """
         check_is_fitted(self, "spread_")
-        if self.spread_.residuals is None:
+        if self.spread_.residuals is None and wanted_extras(self.report):
             self.spread_ = self.report_.with_left_out_residuals(self.spread_)
         return self.spread_
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +12,7 @@ from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import FitError
 from mlperf.core.threads import one_blas_thread
 from mlperf.models.algebra.aliasing import Relation
-from mlperf.models.estimators.stepwise.fitted import FittedTerms, SearchOutcome, columns_read
+from mlperf.models.estimators.stepwise.fitted import FittedTerms, LaterReport, SearchOutcome, columns_read
 from mlperf.models.estimators.stepwise.problem import Problem, Settings, make_problem, resolve_direction
 from mlperf.models.estimators.stepwise.selection_extras import (
     factor_contrasts,
@@ -29,7 +30,7 @@ from mlperf.models.inference.anova import drop_table, sequential_anova
 from mlperf.models.inference.clustered import RowGroups, group_numbers
 from mlperf.models.inference.diagnostics import condition
 from mlperf.models.inference.figures import FitIdentity, fit_figures
-from mlperf.models.inference.inference import infer
+from mlperf.models.inference.inference import STATSMODELS_ROWS, infer
 from mlperf.models.inference.report import FitReport
 from mlperf.models.inference.report_extras import Extras
 from mlperf.models.selection.criteria import Criterion
@@ -170,14 +171,18 @@ def _fit_problem(
     extras = selection_extras(problem, selection, space, settings, groups)
     columns = columns_read(problem.learned, frame)
     belonging = RowGroups(columns, fit.rows, groups)
-    report = _report(problem, space, searched, fit, settings, relations, extras, belonging, forced=forced)
+    make = partial(_report, problem, space, searched, fit, settings, relations, extras, belonging, forced=forced)
     terms = problem.learned.subset(space.current)
     names_of_all = terms.column_names
     kept = np.array([names_of_all.index(name) for name in fit.names], dtype=np.int64)
     spread = Spread(fit.coef, fit.unscaled_factor(), *_sigma(widest, fit), settings.noise)
     aliased = tuple((relation.column, str(relation)) for relation in relations)
     rows = (columns, fit.rows, fit.matrix)
-    return FittedTerms(terms, kept, fit.names, spread, report, aliased, formula.offsets, searched, rows)
+    # Where blocks after the selection are wanted, the report is. Of many rows it takes little beside the search, and all columns
+    # of the candidates would be kept for it.
+    later = extras is None and len(fit.y) <= STATSMODELS_ROWS
+    told = LaterReport(make) if later else LaterReport.known(make())
+    return FittedTerms(terms, kept, fit.names, spread, told, aliased, formula.offsets, searched, rows)
 
 
 def _sigma(widest: WidestModel | None, fit: LinearFit) -> tuple[float, float]:
@@ -231,6 +236,7 @@ def _criterion(space: FormulaSpace, settings: Settings, widest: WidestModel | No
     )
 
 
+@one_blas_thread()
 def _report(
     problem: Problem,
     space: FormulaSpace,

@@ -11,7 +11,7 @@ import numpy as np
 from mlperf.core.errors import DataError
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import plain
-from mlperf.models.estimators.stepwise.fitted import FittedTerms
+from mlperf.models.estimators.stepwise.fitted import FittedTerms, LaterReport
 from mlperf.models.estimators.time_regressor import parameters_of, read_fitted_columns
 from mlperf.models.formula.expressions import parse, text
 from mlperf.models.formula.terms import Terms
@@ -91,7 +91,7 @@ def stepwise_from_dict(cls: type[Any], document: Mapping[str, Any], path: str = 
         report._made["trace"] = None if fields.missing("trace") else fields.text("trace")
         if len(spread.coef) != len(names):
             raise DataError(f"got {len(spread.coef)} coefficients, expected {len(names)}", place=f"{path}.spread.coef")
-        model._publish(FittedTerms(terms, kept, names, spread, report, relations, offsets, None, None, [domain]))
+        model._publish(FittedTerms(terms, kept, names, spread, LaterReport.known(report), relations, offsets, None, None, [domain]))
     return model
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from mlperf.core.errors import DataError, FitError, UsageError
+from mlperf.models.estimators.stepwise import stepwise_fit
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
+from mlperf.models.inference.inference import infer
 from mlperf.models.storage.store import model_from_json, model_to_json
 
 pytestmark = pytest.mark.slow
@@ -283,3 +286,18 @@ def test_a_response_whose_square_is_no_number_is_refused_by_its_row_from_1() -> 
     y[3] = 1e300
     with pytest.raises(DataError, match=r"^y, row 4: got 1e\+300, expected values of y up to 1e\+150"):
         StepwiseOLS().fit(np.arange(12.0)[:, np.newaxis], y)
+
+
+def test_a_report_is_made_when_it_is_read_and_goes_along_when_a_fit_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fits in folds are never asked for theirs; a copy has no rows of the search to make it from."""
+    made = []
+    monkeypatch.setattr(stepwise_fit, "infer", lambda rows: made.append(rows) or infer(rows))
+    model = fit(*data(3))
+    model.predict_interval(data(3)[0], kind="run")
+    assert not made
+    copy = deepcopy(model)
+    assert len(made) == 1
+    assert str(copy.report_) == str(model.report_)
+    assert len(made) == 1
+    with pytest.raises(AttributeError, match="no report before fit"):
+        StepwiseOLS().report_  # noqa: B018 - read for its error
