@@ -96,7 +96,6 @@ def relative_errors(predicted: ArrayLike, actual: ArrayLike) -> ErrorSummary:
         )
     ratio = prediction / measured
     error = np.abs(ratio - 1.0)
-    log_ratio = np.abs(np.log(np.clip(ratio, 1.0 / LARGEST_RATIO, LARGEST_RATIO)))
     return ErrorSummary(
         n=len(measured),
         mape=float(error.mean()),
@@ -104,17 +103,27 @@ def relative_errors(predicted: ArrayLike, actual: ArrayLike) -> ErrorSummary:
         q3=float(np.quantile(error, 0.75)),
         max=float(error.max()),
         bias=float((ratio - 1.0).mean()),
-        log_ratio=float(log_ratio.mean()),
+        log_ratio=mean_log_ratio(prediction, measured),
         kendall_tau=_kendall_tau(prediction, measured),
         nonpositive=float((prediction <= 0).mean()),
     )
 
 
-def _kendall_tau(prediction: FloatArray, measured: FloatArray) -> float:
-    """Kendall's tau-b; NaN for one row."""
-    from scipy.stats import kendalltau  # not above: it takes longer to import than all that a campaign is measured with
+def mean_log_ratio(predicted: FloatArray, measured: FloatArray) -> float:
+    """Mean of |log(predicted / measured)|, measured values > 0; no row counts as more than `LARGEST_RATIO` times off."""
+    ratio = np.clip(predicted / measured, 1.0 / LARGEST_RATIO, LARGEST_RATIO)
+    return float(np.abs(np.log(ratio)).mean())
 
-    return float(kendalltau(prediction, measured).statistic) if len(measured) > 1 else float("nan")
+
+def _kendall_tau(predicted: FloatArray, measured: FloatArray) -> float:
+    if len(measured) < 2:
+        return float("nan")
+    # Half a second of imports that many commands never need.
+    from scipy.stats import kendalltau
+
+    # Nobody reads its p-value, which takes longest where it is exact, and of two rows has no other form.
+    method = "asymptotic" if len(measured) > 2 else "exact"
+    return float(kendalltau(predicted, measured, method=method).statistic)
 
 
 def r2(predicted: FloatArray, measured: FloatArray) -> float:

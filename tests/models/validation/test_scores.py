@@ -44,6 +44,7 @@ def test_kendall_tau_counts_pairs() -> None:
     a, b = rng.normal(size=30) + 10, rng.normal(size=30) + 10
     signs = [np.sign((a[i] - a[j]) * (b[i] - b[j])) for i, j in combinations(range(30), 2)]
     assert relative_errors(a, b).kendall_tau == pytest.approx(np.mean(signs))
+    assert [relative_errors([1.0, 2.0], measured).kendall_tau for measured in ([3.0, 4.0], [4.0, 3.0])] == [1.0, -1.0]
 
 
 def test_errors_need_positive_measurements() -> None:

@@ -26,7 +26,7 @@ from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 from mlperf.models.validation.folds import Fold, configuration_groups, group_labels, grouped_folds
 from mlperf.models.validation.left_out import over_folds
-from mlperf.models.validation.scores import ErrorSummary, relative_errors
+from mlperf.models.validation.scores import ErrorSummary, mean_log_ratio, relative_errors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,13 +159,12 @@ class LocalModel(ResidualIntervals, ABC):
             return
         tested, rivals, simple = self._left_out(candidates, groups)
         actual = self.measured_.y[tested]
-        errors = {k: relative_errors(rivals[k], actual) for k in candidates}
-        self.k_ = min(candidates, key=lambda k: errors[k].log_ratio)
-        overall = relative_errors(simple, actual)
-        gain = 1.0 - errors[self.k_].mape / overall.mape if overall.mape > 0 else 0.0
+        log_ratios = {k: mean_log_ratio(rivals[k], actual) for k in candidates}
+        self.k_ = min(candidates, key=lambda k: log_ratios[k])
+        errors, overall = relative_errors(rivals[self.k_], actual), relative_errors(simple, actual)
+        gain = 1.0 - errors.mape / overall.mape if overall.mape > 0 else 0.0
         self.residuals_ = ResidualQuantiles.of(np.log(actual / rivals[self.k_]), self.measured_.design.shape[1])
-        log_ratios = {k: errors[k].log_ratio for k in candidates}
-        self.report_ = LocalReport(n_rows, self.k_, log_ratios, errors[self.k_], overall, gain, gain >= WORTH_IT)
+        self.report_ = LocalReport(n_rows, self.k_, log_ratios, errors, overall, gain, gain >= WORTH_IT)
 
     def _left_out(self, candidates: Sequence[int], groups: ArrayLike) -> tuple[IntArray, dict[int, FloatArray], FloatArray]:
         """Rows tested, predictions of each k and of the global model; at most 3,000 rows are tested."""
