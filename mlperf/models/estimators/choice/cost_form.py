@@ -51,13 +51,13 @@ class CostForm(Shown):
         """The form as a sum: ``"1.2e-09 n_params + 0.001 1"``."""
         return " + ".join(f"{value:.4g} {term}" for value, term in zip(self.coef, self.terms, strict=True))
 
-    def predict(self, frame: Any) -> FloatArray:
-        """Costs of the rows of a frame, shape (n_rows,)."""
-        return np.asarray(np.maximum(form_matrix(self.terms, frame, len(frame)) @ self.coef, LEAST_COST))
+    def predict(self, frame: Frame, n_rows: int) -> FloatArray:
+        """Costs of the rows of a frame or of columns by name, shape (n_rows,)."""
+        return np.asarray(np.maximum(form_matrix(self.terms, frame, n_rows) @ self.coef, LEAST_COST))
 
-    def log_slopes(self, frame: Any) -> FloatArray:
+    def log_slopes(self, frame: Frame, n_rows: int) -> FloatArray:
         """Derivatives of the logarithm of the cost by the coefficients, shape (n_rows, n_terms)."""
-        matrix = form_matrix(self.terms, frame, len(frame))
+        matrix = form_matrix(self.terms, frame, n_rows)
         return np.asarray(matrix / np.maximum(matrix @ self.coef, LEAST_COST)[:, None])
 
     def to_dict(self) -> dict[str, Any]:

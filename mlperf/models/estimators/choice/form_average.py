@@ -108,8 +108,8 @@ class FormAverage(TimeRegressor):
 
     def predict(self, X: Any) -> FloatArray:
         """Times of the rows of X, shape (n_rows,): the geometric mean of the forms, by weight."""
-        frame = self._frame(X)
-        logs = np.array([np.log(form.predict(frame)) for form in self.forms_])
+        values, n_rows = self._values(X)
+        logs = np.array([np.log(form.predict(values, n_rows)) for form in self.forms_])
         return np.asarray(np.exp(self.weights_ @ logs))
 
     def in_domain(self, X: Any) -> BoolArray:
@@ -127,15 +127,15 @@ class FormAverage(TimeRegressor):
         generators take comparable forms together.
         """
         check_kind(kind, 0.5)
-        frame = self._frame(X)
+        values, n_rows = self._values(X)
         chosen = np.searchsorted(np.cumsum(self.weights_), rng.uniform(size=size) * (1.0 - 1e-12))
-        logs = np.empty((size, len(frame)))
+        logs = np.empty((size, n_rows))
         for number, form in enumerate(self.forms_):
             mine = np.flatnonzero(chosen == number)
             if mine.size:
                 shifts = rng.multivariate_normal(np.zeros(len(form.coef)), self.sigma_**2 * form.covariance, mine.size)
-                moved = np.clip(shifts @ form.log_slopes(frame).T, -FURTHEST_LOG, FURTHEST_LOG)
-                logs[mine] = np.log(form.predict(frame)) + moved
+                moved = np.clip(shifts @ form.log_slopes(values, n_rows).T, -FURTHEST_LOG, FURTHEST_LOG)
+                logs[mine] = np.log(form.predict(values, n_rows)) + moved
         if kind == "run":
             logs += self.sigma_ * rng.standard_normal(logs.shape)
         return np.asarray(np.exp(logs))
@@ -170,6 +170,11 @@ class FormAverage(TimeRegressor):
     def _measured(self, X: Any) -> pd.DataFrame:
         """The columns of the domain, numbers first."""
         return self._frame(X)[[*self.domain_.names, *self.domain_.levels]]
+
+    def _values(self, X: Any) -> tuple[dict[str, FloatArray], int]:
+        """Columns that the forms read, and the rows of X: dozens of forms would each take the same ones out of a frame."""
+        frame = self._frame(X)
+        return {name: evaluate(Name(name), frame) for name in self.columns}, len(frame)
 
     def _frame(self, X: Any) -> pd.DataFrame:
         check_is_fitted(self)

@@ -12,7 +12,7 @@ from scipy.optimize import nnls
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import FitError
 from mlperf.models.estimators.choice.cost_form import CostForm, fit_form, fit_needed_terms, form_matrix
-from mlperf.models.estimators.choice.form_average import FormAverage, akaike_weights, corrected_criterion
+from mlperf.models.estimators.choice.form_average import LEAST_WEIGHT, FormAverage, akaike_weights, corrected_criterion
 
 N_KNOTS, LADDER = 30, (1, 2, 3)
 BEYOND_CACHE = (2.0, 4.0)
@@ -117,22 +117,25 @@ def _averaged(
     ends: Sequence[tuple[float, float]],
     floor: float,
 ) -> FormAverage:
-    forms: list[CostForm] = []
+    drawn: list[tuple[CostForm, float | None]] = []
     each: list[float] = []
     for family, weight in zip(families, weights, strict=True):
         form = family.forms[name]
         if family.n_shared == 1 and _is_power(form) and spread > 0.0:
             density = np.exp(-0.5 * EXPONENTS**2)
-            forms += [_bent(form, cost, deviation * spread) for deviation in EXPONENTS]
+            drawn += [(form, deviation * spread) for deviation in EXPONENTS]
             each += list(weight * density / density.sum())
         else:
-            forms.append(form)
+            drawn.append((form, None))
             each.append(float(weight))
-    opened = [[form, *(_opened(form, cost, end) for end in ends)] for form in forms]
-    forms, each = [form for alike in opened for form in alike], list(np.repeat(np.array(each) / (len(ends) + 1.0), len(ends) + 1))
+    # All ways to go on have equal parts of a form's weight. Most forms hardly count, and are not made in the first place.
+    shares = np.array(each) / (len(ends) + 1.0)
+    kept = np.flatnonzero(shares >= LEAST_WEIGHT * shares.max())
+    found = [form if by is None else _bent(form, cost, by) for form, by in (drawn[place] for place in kept)]
+    forms = [way for form in found for way in (form, *(_opened(form, cost, end) for end in ends))]
     model = FormAverage([form.terms for form in forms], floor)
     model.n_features_in_, model.feature_names_in_ = 1, np.array([cost.column], dtype=object)
-    return model.set_forms(forms, np.array(each), pd.DataFrame(cost.columns))
+    return model.set_forms(forms, np.repeat(shares[kept], len(ends) + 1), pd.DataFrame(cost.columns))
 
 
 def _is_power(form: CostForm) -> bool:

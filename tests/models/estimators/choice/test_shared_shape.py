@@ -79,3 +79,10 @@ def test_beyond_all_lengths_a_cache_may_still_end_whatever_the_shape() -> None:
     assert width[:2] == pytest.approx(1.0, abs=0.05)
     assert interval.lower[2] == pytest.approx(1e-9 * (8e6 + 7e6), rel=0.05)
     assert interval.upper[2] == pytest.approx(1e-9 * (4e6 + 3e6 + 4 * 2 * 4e6), rel=0.05)
+
+
+def test_forms_that_hardly_count_are_not_made() -> None:
+    """Of nine exponents, cached shapes and ends, those with a weight remain."""
+    costs = {f"op{seed}": Lengths("n", LENGTHS, times(LENGTHS, 1e-9 * (seed + 1), seed)) for seed in range(3)}
+    for found in fit_shared_shape(costs, knots=(2e6, 16e6)).values():
+        assert len(found.forms) == len(found.forms_) == len(found.weights_)
