@@ -113,7 +113,7 @@ def kernel_calls(cnn: CnnSpec, subbatch_size: int, data_type: str = SINGLE) -> t
         network.
     """
     size, number_bytes = checked_subbatch(subbatch_size), types.data_type(data_type).number_bytes
-    return tuple(scaled(work, size, number_bytes) for work in _step(cnn))
+    return _calls(cnn, size, number_bytes)
 
 
 def checked_subbatch(subbatch_size: int) -> int:
@@ -142,6 +142,12 @@ def bytes_moved(cnn: CnnSpec, subbatch_size: int, data_type: str = SINGLE) -> in
 def gemm_flops(cnn: CnnSpec, subbatch_size: int) -> int:
     """Floating-point operations of all matrix products of one training step, bias gradients included."""
     return sum(call.n_flops for call in kernel_calls(cnn, subbatch_size))
+
+
+# Campaigns of hundreds of steps are described when they are read, trained on and compared.
+@lru_cache(maxsize=1024)
+def _calls(cnn: CnnSpec, subbatch_size: int, number_bytes: int) -> tuple[KernelCall, ...]:
+    return tuple(scaled(work, subbatch_size, number_bytes) for work in _step(cnn))
 
 
 @lru_cache(maxsize=256)

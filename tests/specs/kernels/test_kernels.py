@@ -141,6 +141,10 @@ def test_everything_is_proportional_to_the_subbatch_but_the_weights():
     assert all(4 * a.access_bytes == b.access_bytes and 4 * a.n_flops == b.n_flops for a, b in zip(one, four, strict=True))
 
 
+def test_calls_of_a_step_are_worked_out_once():
+    assert kernel_calls(NET2, 10) is kernel_calls(CnnSpec.from_sprint("net2", 16, (3, 4, 5, 6, 7, 8), (2, 3), 3), 10)
+
+
 def test_bytes_moved_of_one_product_by_hand():
     """5 -> 3 neurons on two samples: fc 2 5 + 5 3 + 2 3 elements, dedw 5 2 + 2 3 + 5 3, softmax 6."""
     cnn = CnnSpec("fc", 5, (1, 1), (Layer("fc", "fc", n_maps=3, bias=False),))
