@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import cached_property, lru_cache
 from inspect import Parameter, signature
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, FitError
 from mlperf.core.json_fields import Fields
+from mlperf.core.threads import one_blas_thread
 from mlperf.models.formula.terms import Terms
+from mlperf.models.uncertainty.domain import Domain, check_numbers
 from mlperf.models.uncertainty.intervals import Interval, check_kind, conformal_interval
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 
@@ -29,6 +34,19 @@ class TimeRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags.target_tags.positive_only = True
         tags.regressor_tags.poor_score = True
         return tags
+
+    def _measured_on(self, frame: pd.DataFrame, design: FloatArray | None = None, names: tuple[str, ...] = ()) -> None:
+        """Keep the rows of a fit for its domain, see `Domain.fit`; those that have none are refused at once."""
+        check_numbers(frame)
+        self.__dict__.pop("domain_", None)
+        self._domain_rows = frame, design, names
+
+    @cached_property
+    def domain_(self) -> Domain:
+        """The measured domain, learned on first use: a hull takes as long as many a fit, and models of folds are never asked."""
+        check_is_fitted(self, "_domain_rows")
+        with one_blas_thread():
+            return Domain.fit(*self.__dict__.pop("_domain_rows"))
 
     def parameters_to_dict(self) -> dict[str, Any]:
         """Parameters as JSON types, without a base estimator."""
@@ -49,9 +67,16 @@ def parameters_of(estimator: type[BaseEstimator], fields: Fields) -> dict[str, A
     DataError
         Names one that is missing or unknown, or of another kind than the parameter's default.
     """
-    declared = signature(estimator.__init__).parameters
     with fields:
-        return {name: _parameter(fields, declared[name]) for name in estimator._get_param_names() if name != BASE}
+        return {each.name: _parameter(fields, each) for each in _declared(estimator)}  # type: ignore[arg-type]
+
+
+# A model file holds a hundred estimators of few classes, and a signature takes a millisecond.
+@lru_cache(maxsize=64)
+def _declared(estimator: type[BaseEstimator]) -> tuple[Parameter, ...]:
+    """Parameters of an estimator's constructor, but for a base estimator, in scikit-learn's order."""
+    declared = signature(estimator.__init__).parameters
+    return tuple(declared[name] for name in estimator._get_param_names() if name != BASE)
 
 
 def _parameter(fields: Fields, declared: Parameter) -> Any:

@@ -108,9 +108,7 @@ class Domain:
             Where a numeric column holds NaN or infinities.
         """
         names, numbers, labels = _split(X)
-        if not np.isfinite(numbers).all():
-            row, column = np.argwhere(~np.isfinite(numbers))[0]
-            raise DataError(f"got {numbers[row, column]}, expected a finite number", place=f"row {row + 1}, column {names[column]}")
+        _check_finite(names, numbers)
         terms = np.empty((len(numbers), 0)) if design is None else np.asarray(design, dtype=np.float64)
         term_names = tuple(design_names) if design_names else tuple(f"term {index}" for index in range(terms.shape[1]))
         both = np.hstack([numbers, terms])
@@ -245,6 +243,24 @@ class Domain:
         labels = {name: X[name].astype(str).to_numpy(dtype=object) for name in self.levels}
         plain = number_columns(X, columns) if X.columns.is_unique else None
         return X[list(columns)].to_numpy(dtype=np.float64) if plain is None else plain, labels
+
+
+def check_numbers(X: Any) -> None:
+    """Refuse what `Domain.fit` refuses, for a domain that is learned later.
+
+    Raises
+    ------
+    DataError
+        Where a numeric column holds NaN or infinities.
+    """
+    names, numbers, _ = _split(X)
+    _check_finite(names, numbers)
+
+
+def _check_finite(names: Sequence[str], numbers: FloatArray) -> None:
+    if not np.isfinite(numbers).all():
+        row, column = np.argwhere(~np.isfinite(numbers))[0]
+        raise DataError(f"got {numbers[row, column]}, expected a finite number", place=f"row {row + 1}, column {names[column]}")
 
 
 def _excess(values: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:

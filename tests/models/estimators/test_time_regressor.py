@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,11 @@ import pytest
 
 from mlperf.core.errors import DataError, FitError
 from mlperf.core.json_fields import Fields
+from mlperf.models.estimators.learning.boosted import BoostedResidual
+from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 from mlperf.models.estimators.time_regressor import ResidualIntervals, TimeRegressor, check_coefficients, read_fitted_columns
 from mlperf.models.formula.terms import Terms
+from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 
 
@@ -131,3 +135,24 @@ def test_as_many_coefficients_as_columns_are_expected() -> None:
     check_coefficients(terms, np.zeros(3), "$")
     with pytest.raises(DataError, match="got 2 coefficients, expected 3"):
         check_coefficients(terms, np.zeros(2), "$")
+
+
+def test_a_domain_is_learned_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the fit and of its base; models of folds are asked for predictions alone."""
+    learn, asked = Domain.fit, []
+    monkeypatch.setattr(Domain, "fit", lambda *rows: asked.append(len(rows[0])) or learn(*rows))
+    sizes = pd.DataFrame({"n": np.arange(1.0, 31.0), "m": np.arange(30.0, 0.0, -1.0) ** 2})
+    model = BoostedResidual(max_iter=2).fit(sizes, 3.0 + sizes["n"].to_numpy())
+    model.predict(sizes)
+    assert not asked
+    copy = deepcopy(model)
+    assert model.in_domain(sizes).all()
+    assert model.in_domain(sizes).all()
+    assert asked == [30, 30]
+    assert copy.to_dict() == model.to_dict()
+
+
+def test_rows_without_a_domain_are_refused_by_the_fit() -> None:
+    sizes = pd.DataFrame({"n": [1.0, 2.0, np.inf, 4.0]})
+    with pytest.raises(DataError, match="finite"):
+        NonNegativeOLS(terms=["1 / n"]).fit(sizes, np.arange(1.0, 5.0))

@@ -104,7 +104,7 @@ class BoostedResidual(ResidualIntervals):
         self.correction_range_ = (float(residual.min()), float(residual.max()))
         self.trees_ = Trees.of(self._boosting(features.names, features.matrix, residual))
         self.n_iter_ = self.max_iter
-        self.domain_ = Domain.fit(rows.frame[self._read_by_trees(rows.frame)])
+        self._measured_on(rows.frame[self._read_by_trees(rows.frame)])
         self.residuals_ = self._left_out(rows.frame, rows.y, groups) if self.n_folds >= 2 else None
         return self
 

@@ -117,7 +117,7 @@ class LinearMember(TimeRegressor, ABC):
         solution = self._solve(columns.matrix, rows, codes)
         residuals, difficulty = self._left_out(columns.matrix, rows, codes, solution.spread)
         self.spread_ = replace(solution.spread, residuals=residuals, difficulty=difficulty)
-        self.domain_ = Domain.fit(rows.frame, columns.matrix, tuple(columns.names))
+        self._measured_on(rows.frame, columns.matrix, tuple(columns.names))
         self._publish(columns.names)
         self.report_ = self._report(columns.names, columns.matrix, rows, solution)
         return self
