@@ -201,6 +201,7 @@ def fit_run_model(
     leave_out: Sequence[str] = (),
     *,
     left_out: bool = True,
+    known: RunModel | None = None,
 ) -> RunModel:
     """Fit asynchronous runs.
 
@@ -218,11 +219,13 @@ def fit_run_model(
         Networks whose runs are not looked at.
     left_out : bool
         Whether runs are left out in turn and predicted; without, the model has no residuals.
+    known : RunModel, optional
+        Of the same runs with other steps: the costs, and the errors of settings whose step was measured, are the same.
     """
     runs = _kept(run_outputs(campaigns), leave_out)
     settings, cnns = _settings(campaigns, leave_out)
     steps = measured_steps(settings)
-    fits = fit_runs(settings, cnns, cache_bytes)
+    fits = fit_runs(settings, cnns, cache_bytes) if known is None else known.fits
     calls = gradient.calls((cnns[name], int(size)) for name, size in steps[STEP].itertuples(index=False))
     seconds = {method: gradient.step_times(calls, gradient.call_times(calls, method)) for method in METHODS}
     factors: dict[str, float] = {}
@@ -233,10 +236,11 @@ def fit_run_model(
         factors = {method: _log_factor(steps, table) for method, table in tables.items()}
         predict = _in_place(tables[PREDICTOR])
     chain = LeftOutRuns(settings, runs if left_out else runs.iloc[:0], cnns, cache_bytes, predict)
-    known = _known_steps(seconds, steps, cnns, factors)
+    of_settings = chain.of_settings() if known is None else known.setting_residuals
+    ratios = _known_steps(seconds, steps, cnns, factors)
     n_networks = int(settings["cnn"].nunique())
     kinds = layer_kinds(cnns[name] for name in settings["cnn"].unique())
-    return RunModel(fits, factors, chain.of_networks(), n_networks, known, chain.of_settings(), kinds)
+    return RunModel(fits, factors, chain.of_networks(), n_networks, ratios, of_settings, kinds)
 
 
 def _known_steps(

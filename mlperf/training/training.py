@@ -185,7 +185,13 @@ def train_campaign(
 
 
 def with_runs(
-    model: Model, campaigns: Sequence[Campaign], leave_out: Sequence[str] = (), *, scored: bool = True, left_out_runs: bool = True
+    model: Model,
+    campaigns: Sequence[Campaign],
+    leave_out: Sequence[str] = (),
+    *,
+    scored: bool = True,
+    left_out_runs: bool = True,
+    like: Model | None = None,
 ) -> Model:
     """Fit asynchronous runs onto a model, whose kernels stay as they are.
 
@@ -199,11 +205,18 @@ def with_runs(
         Networks whose runs are not looked at.
     scored, left_out_runs : bool
         As of `train_campaign`.
+    like : Model, optional
+        Trained on the same runs with the same options: what no step decides is taken from it, and not fitted again.
     """
     cache_bytes = _cache_bytes(campaigns)
+    known = None if like is None else like.runs
     # Runs first: those of another network are refused before minutes went into components.
-    runs = fit_run_model(campaigns, model.gradient, model.score, cache_bytes, leave_out, left_out=left_out_runs)
-    components = fit_components(run_rows(campaigns, leave_out), model.noise, cache_bytes, left_out=scored)
+    runs = fit_run_model(campaigns, model.gradient, model.score, cache_bytes, leave_out, left_out=left_out_runs, known=known)
+    rows = run_rows(campaigns, leave_out)
+    if like is None:
+        components = fit_components(rows, model.noise, cache_bytes, left_out=scored)
+    else:
+        components = {name: like.components[name] for name in rows}
     ran = {name for campaign in campaigns for name in campaign.table("components")["cnn"].unique()}
     names = (name for campaign in campaigns for name in campaign.cnns if name in ran and name not in leave_out)
     digests = {campaign.name: campaign.sha256 for campaign in campaigns}

@@ -66,8 +66,13 @@ def judge_trainer(
         raise DataError(f"got no run of {trained_on!r}, expected one of {', '.join(sorted(emulated.table['cnn'].unique()))}")
     kernels = None if rounds_from is None else kernel_model(rounds_from, emulated.table["cnn"].unique(), seed, jobs)
     parts, histograms = [], []
+    # Each network is left out twice: the second time its step alone is told by kernels.
+    alone: dict[tuple[str, str], Model] = {}
     for split in tracked(list(splits(emulated.table, kernels=kernels is not None, one=trained_on)), "trainings judged"):
-        model = train_split(split, emulated, kernels if split.protocol == KERNELS else None)
+        known, place = kernels if split.protocol == KERNELS else None, (split.machine, split.trained_on)
+        model = train_split(split, emulated, known, like=alone.get(place))
+        if split.protocol == LEFT_OUT:
+            alone[place] = model
         parts.append(split_rows(split, model, emulated.cnns))
         if split.protocol == (LEFT_OUT if kernels is None else KERNELS):
             histograms.append(tuple(compare_histograms(split, model, emulated)))

@@ -29,7 +29,9 @@ RUNS = MachineSpec("runs", max_nodes=1, n_gpus_per_node=1)
 """Stands for the machine of the runs: its network is measured, and what fits on it is not asked."""
 
 
-def train_split(split: Split, runs: TrainerRuns, kernels: Model | None, *, left_out_runs: bool = True) -> Model:
+def train_split(
+    split: Split, runs: TrainerRuns, kernels: Model | None, *, left_out_runs: bool = True, like: Model | None = None
+) -> Model:
     """Train as `mlperf train` does: on runs alone, or on top of a model of kernels that were measured alone.
 
     Parameters
@@ -42,10 +44,12 @@ def train_split(split: Split, runs: TrainerRuns, kernels: Model | None, *, left_
         Stays as it is; the runs are fitted onto it.
     left_out_runs : bool
         As of `mlperf.training.training.train_campaign`: for those who ask for intervals.
+    like : Model, optional
+        Of the same runs alone: what it knows beside the steps stays, where they follow from kernels (see `with_runs`).
     """
     campaigns = runs.campaigns_of(split.train)
     if kernels is not None:
-        return with_runs(kernels, campaigns, scored=False, left_out_runs=left_out_runs)
+        return with_runs(kernels, campaigns, scored=False, left_out_runs=left_out_runs, like=like)
     return train_campaign(campaigns[0], runs=campaigns[1:], scored=False, left_out_runs=left_out_runs)
 
 

@@ -125,3 +125,18 @@ def test_kernels_that_were_measured_alone_stay_as_they_are(runs: TrainerRuns, sm
     assert model.runs is not None
     assert set(model.cnns) == {*small_model.cnns, "two", "three"}
     assert set(model.provenance["data_sha256"]) >= {read_campaign(each.path).name for each in runs.campaigns_of(split.train)}
+
+
+def test_what_kernels_do_not_decide_is_as_trained_on_the_runs_alone(
+    runs: TrainerRuns, trained: mlperf.training.Model, small_model: mlperf.training.Model
+) -> None:
+    split = chosen(runs, LEFT_OUT, "all but one")
+    whole, taken = (train_split(split, runs, small_model, like=like) for like in (None, trained))
+    assert whole.runs is not None
+    assert taken.runs is not None
+    assert taken.runs.to_dict() == whole.runs.to_dict()
+    assert taken.runs.fits is trained.runs.fits
+    assert set(taken.components) == set(whole.components)
+    for name, component in trained.components.items():
+        assert taken.components[name] is component
+        assert component.selected.estimator.coef_.tolist() == whole.components[name].selected.estimator.coef_.tolist()
