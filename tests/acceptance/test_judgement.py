@@ -13,7 +13,7 @@ from mlperf.studies.judgement import judgement_folder, plan_judgement, read_judg
 from mlperf.studies.judgement.scores import error_table, network_errors
 from mlperf.studies.judgement.seen import judged_splits
 from mlperf.studies.trainer import TrainerLimits
-from mlperf.studies.trainer.predictions import MODEL, model_rows, predict_settings, train_split
+from mlperf.studies.trainer.predictions import MODEL, beside, predict_settings, train_split
 from mlperf.studies.trainer.protocols import LEFT_OUT, Split
 
 pytestmark = pytest.mark.slow
@@ -60,7 +60,7 @@ def test_errors_on_the_page_are_those_of_training_and_predicting_again(page: str
 
 
 def own_answers(split: Split, runs: TrainerRuns) -> pd.DataFrame:
-    """What the judged model says of a split, without the baselines beside it."""
+    """What the judged model says of a split, without the baselines beside it and without intervals."""
     settings = settings_table(split.test)
-    found = predict_settings(train_split(split, runs, None), settings, runs.cnns)
-    return pd.concat(model_rows(settings, found, split.test)).assign(**split.key)
+    found = predict_settings(train_split(split, runs, None, left_out_runs=False), settings, runs.cnns, n_draws=2)
+    return pd.concat([beside(settings, name, MODEL, getattr(found, name)) for name in QUANTITIES]).assign(**split.key)
