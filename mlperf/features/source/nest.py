@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from mlperf.core.errors import DataError
@@ -121,17 +121,13 @@ class Nest:
 
     def all_loops(self) -> list[Loop]:
         """Every loop, outer before inner, in program order."""
-        found: list[Loop] = []
-        for outer in self.loops:
-            _add_loops(outer, found)
-        return found
+        return [loop for outer in self.loops for loop in outer.loops()]
 
     @property
     def sizes(self) -> frozenset[str]:
         """Names of sizes that still need a number."""
-        loops = self.all_loops()
-        names = {name for polynomial in _polynomials(self, loops) for monomial, _ in polynomial.terms for name in monomial}
-        return frozenset(names.difference(loop.name for loop in loops))
+        names = {name for polynomial in _polynomials(self) for monomial, _ in polynomial.terms for name in monomial}
+        return frozenset(names.difference(loop.name for loop in self.all_loops()))
 
     def bound(self, values: Mapping[str, int]) -> Nest:
         """The nest with numbers in place of sizes.
@@ -180,14 +176,7 @@ def _renamed_loop(loop: Loop, names: Mapping[str, str]) -> Loop:
     body = tuple(
         _renamed_loop(item, names)
         if isinstance(item, Loop)
-        else Statement(
-            tuple(Reference(names[each.array], each.subscripts, each.access) for each in item.references),
-            item.n_operations,
-            item.n_multiplies,
-            item.n_calls,
-            item.reduces_scalar,
-            item.in_order,
-        )
+        else replace(item, references=tuple(Reference(names[each.array], each.subscripts, each.access) for each in item.references))
         for item in loop.body
     )
     return Loop(loop.name, loop.start, loop.stop, loop.step, body)
@@ -210,19 +199,12 @@ def _bound_statement(statement: Statement, values: Mapping[str, int]) -> Stateme
     return replace(statement, references=references)
 
 
-def _add_loops(loop: Loop, found: list[Loop]) -> None:
-    found.append(loop)
-    for item in loop.body:
-        if isinstance(item, Loop):
-            _add_loops(item, found)
-
-
-def _polynomials(nest: Nest, loops: Sequence[Loop]) -> Iterator[Polynomial]:
+def _polynomials(nest: Nest) -> Iterator[Polynomial]:
     for array in nest.arrays:
         # The slowest dimension's extent moves no address.
         fast = array.shape[1:] if array.layout == "row" else array.shape[:-1]
         yield from (extent for extent in fast if extent is not None)
-    for loop in loops:
+    for loop in nest.all_loops():
         yield from (loop.start, loop.stop)
         for item in loop.body:
             if isinstance(item, Statement):

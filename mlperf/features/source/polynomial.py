@@ -70,12 +70,7 @@ class Polynomial:
     @property
     def constant(self) -> int | None:
         """Its value where no name is left; None otherwise."""
-        total = 0
-        for monomial, factor in self.terms:
-            if monomial:
-                return None
-            total += factor
-        return total
+        return None if any(monomial for monomial, _ in self.terms) else sum(factor for _, factor in self.terms)
 
     def bound(self, values: Mapping[str, int]) -> Polynomial:
         """The polynomial with numbers in place of some names."""
@@ -89,14 +84,9 @@ class Polynomial:
 
     def value(self, values: Mapping[str, int]) -> int | None:
         """Its value with numbers for its names; None where one has none."""
-        total = 0
-        for monomial, factor in self.terms:
-            for name in monomial:
-                if name not in values:
-                    return None
-                factor *= values[name]
-            total += factor
-        return total
+        if not all(name in values for monomial, _ in self.terms for name in monomial):
+            return None
+        return sum(factor * prod(values[name] for name in monomial) for monomial, factor in self.terms)
 
     @property
     def slopes(self) -> dict[str, int]:
@@ -105,8 +95,7 @@ class Polynomial:
 
     def is_affine_in(self, indices: frozenset[str]) -> bool:
         """Whether no term multiplies two of the indices, or one with itself."""
-        several = (monomial for monomial, _ in self.terms if len(monomial) > 1)
-        return all(sum(name in indices for name in monomial) <= 1 for monomial in several)
+        return all(len(monomial) <= 1 or sum(name in indices for name in monomial) <= 1 for monomial, _ in self.terms)
 
 
 HINT = "Sums and whole multiples of loop indices and sizes, such as i, 2*i+1 or i*n+j."

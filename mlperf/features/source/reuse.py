@@ -59,15 +59,12 @@ class Touched:
 
     footprints: Mapping[str, Footprint]
     lines: Mapping[str, float]
-    whole_lines: int | None
-    """Lines of all arrays where there is one set for all, rounded as those of a set are."""
 
     @classmethod
     def of(cls, runs: Mapping[str, Sequence[Runs]], sizes: Mapping[str, int | None], line_bytes: int, n_sets: int = 1) -> Touched:
         """From the runs of each array; ``sizes`` are those of `array_sizes`."""
         found = {name: array_footprint(own, line_bytes, n_sets, sizes[name]) for name, own in runs.items()}
-        whole = sum(int(part.by_set[0]) for part in found.values()) if n_sets == 1 else None
-        return cls(found, {name: part.lines for name, part in found.items()}, whole)
+        return cls(found, {name: part.lines for name, part in found.items()})
 
 
 class NestFootprints:
@@ -153,10 +150,7 @@ def _misses(item: Level | Work, touched: NestFootprints, cache: CacheSets) -> Ma
     once = touched.of((item,), cache.line_bytes, cache.n_sets).lines
     if isinstance(item, Work):
         return once
-    body = touched.of(item.body, cache.line_bytes, cache.n_sets)
-    if body.whole_lines is not None and body.whole_lines <= cache.set_size:
-        return once
-    share = staying_share(body.footprints, cache.set_size)
+    share = staying_share(touched.of(item.body, cache.line_bytes, cache.n_sets).footprints, cache.set_size)
     if min(share.values(), default=1.0) >= 1.0:
         return once
     again = _misses_of_sequence(item.body, touched, cache)

@@ -127,43 +127,31 @@ def _trip_count(loop: Loop, place: str) -> int:
 
 def _level(loop: Loop, outer: tuple[Loop, ...], arrays: Mapping[str, Array], place: str) -> Level:
     around = (*outer, loop)
-    inside = _Around.of(around)
     body = tuple(
         _level(item, around, arrays, place)
         if isinstance(item, Loop)
-        else Work(tuple(_access(reference, inside, arrays[reference.array], place) for reference in item.references), item)
+        else Work(tuple(_access(reference, around, arrays[reference.array], place) for reference in item.references), item)
         for item in loop.body
     )
     return Level(loop.name, _trip_count(loop, place), body)
 
 
-@dataclass(frozen=True, slots=True)
-class _Around:
-    """The loops around a reference: names, and by name what a trip adds to the index and where it starts."""
-
-    indices: frozenset[str]
-    steps: Mapping[str, int]
-    starts: Mapping[str, int]
-
-    @classmethod
-    def of(cls, loops: tuple[Loop, ...]) -> _Around:
-        steps = {loop.name: loop.step for loop in loops}
-        return cls(frozenset(steps), steps, {loop.name: loop.start.constant or 0 for loop in loops})
-
-
-def _access(reference: Reference, around: _Around, array: Array, place: str) -> Access:
+def _access(reference: Reference, around: tuple[Loop, ...], array: Array, place: str) -> Access:
+    indices = frozenset(loop.name for loop in around)
     for subscript in reference.subscripts:
-        if not subscript.is_affine_in(around.indices):
+        if not subscript.is_affine_in(indices):
             raise DataError(
                 f"subscript is not affine: {array.name}[{subscript}]", place=place, hint="Loop indices may not multiply."
             )
     dimension_strides = _array_strides(array, place)
-    strides = dict.fromkeys(around.steps, 0)
+    steps = {loop.name: loop.step for loop in around}
+    strides = dict.fromkeys(steps, 0)
     for subscript, stride in zip(reference.subscripts, dimension_strides, strict=True):
         for name, slope in subscript.slopes.items():
             if name in strides:
-                strides[name] += around.steps[name] * slope * stride
-    offsets = tuple(subscript.value(around.starts) or 0 for subscript in reference.subscripts)
+                strides[name] += steps[name] * slope * stride
+    starts = {loop.name: loop.start.constant or 0 for loop in around}
+    offsets = tuple(subscript.value(starts) or 0 for subscript in reference.subscripts)
     return Access(array.name, array.element_size, strides, offsets, dimension_strides, reference.access)
 
 
