@@ -87,7 +87,7 @@ def check_columns(left: Side, right: Side, key: Sequence[str]) -> None:
                 raise DataError(
                     f"is missing: got {', '.join(map(str, side.frame.columns))}, expected the key column {name!r}",
                     place=side.header_place(name),
-                    hint=nearest_hint(name, [str(column) for column in side.frame.columns]),
+                    hint=nearest_hint(name, [str(column) for column in side.frame.columns]) or "--on names the columns of the key.",
                 )
         kinds = [pd.api.types.is_numeric_dtype(side.frame[name]) for side in (left, right)]
         if kinds[0] != kinds[1]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from scipy.special import fdtrc
@@ -121,3 +122,8 @@ def partial_f_p(
     with np.errstate(divide="ignore", invalid="ignore"):
         f_value = np.abs(smaller_rss - larger_rss) / df / (larger_rss / df_resid)
         return np.where(np.asarray(df) > 0, fdtrc(df, df_resid, np.where(np.isfinite(f_value), f_value, np.inf)), np.nan)
+
+
+def is_cost(k: object) -> bool:
+    """Whether ``k`` is a number that a coefficient may cost; true and false are none."""
+    return not isinstance(k, bool) and isinstance(k, Real) and math.isfinite(k)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +26,7 @@ from mlperf.models.formula.formula import Formula, Term, ordered_terms, parse_fo
 from mlperf.models.formula.terms import Terms
 from mlperf.models.inference.report import FitReport
 from mlperf.models.inference.report_extras import wanted_extras
+from mlperf.models.selection.criteria import is_cost
 from mlperf.models.uncertainty.domain import Domain, DomainCheck
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.uncertainty.spread import Spread
@@ -395,8 +394,3 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 __all__ = ["FitReport", "Spread", "StepwiseOLS", "Terms"]
-
-
-def is_cost(k: object) -> bool:
-    """Whether ``k`` is a number that a coefficient may cost; true and false are none."""
-    return not isinstance(k, bool) and isinstance(k, Real) and math.isfinite(k)
