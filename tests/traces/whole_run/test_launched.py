@@ -34,6 +34,14 @@ def is_running(pid: int) -> bool:
         return False
 
 
+def ends(pid: int) -> bool:
+    """A process that has been killed ends as soon as a busy machine comes to it; left alone it runs for a minute."""
+    until = time.monotonic() + 20
+    while is_running(pid) and time.monotonic() < until:
+        time.sleep(0.01)
+    return not is_running(pid)
+
+
 def test_it_runs_when_the_gate_opens(tmp_path: Path) -> None:
     found = Launched(["sh", "-c", "exit 3"], os.environ, tmp_path / "gate")
     found.open_gate()
@@ -66,7 +74,7 @@ def test_what_the_command_started_ends_with_it(tmp_path: Path, monkeypatch: pyte
     status, _ = found.end()
     found.close()
     assert os.waitstatus_to_exitcode(status) in (-signal.SIGINT, 1)
-    assert not is_running(grandchild)
+    assert ends(grandchild)
 
 
 def test_at_a_terminal_an_orphan_is_known_by_its_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,4 +94,4 @@ def test_at_a_terminal_an_orphan_is_known_by_its_mark(tmp_path: Path, monkeypatc
     assert is_running(grandchild)
     found.end()
     found.close()
-    assert not is_running(grandchild)
+    assert ends(grandchild)
