@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 from make_parallel import cell, table
 
-from mlperf.studies.judgement.gpu_steps import GpuJudgement, judge_gpu_steps, read_gpu_protocol
+from mlperf.studies.judgement.steps import StepsJudgement, judge_steps, read_steps_protocol
 
 ROOT = Path(__file__).parents[1]
 PROTOCOL = ROOT / "tests" / "acceptance" / "gpu_steps.toml"
@@ -55,7 +55,7 @@ WHY = """
 """
 
 
-def summary_table(found: GpuJudgement) -> str:
+def summary_table(found: StepsJudgement) -> str:
     """Before, after and today, beside the rules of thumb."""
     today = found.summary().assign(commit="today")
     both = pd.concat([pd.read_csv(JUDGED), today], ignore_index=True)
@@ -69,7 +69,7 @@ def summary_table(found: GpuJudgement) -> str:
     return table(shown, {**names, "coverage": "inside", "constant_rate": "one rate", "flops_and_layers": "FLOPs and layers"})
 
 
-def rows_table(found: GpuJudgement, judged: str, quantity: str) -> str:
+def rows_table(found: StepsJudgement, judged: str, quantity: str) -> str:
     """Every step of one set."""
     rows = found.rows[(found.rows["set"] == judged) & (found.rows["quantity"] == quantity)]
     shown = pd.DataFrame(
@@ -87,7 +87,7 @@ def rows_table(found: GpuJudgement, judged: str, quantity: str) -> str:
 
 def main() -> None:
     """Judge and write."""
-    found = judge_gpu_steps(read_gpu_protocol(PROTOCOL))
+    found = judge_steps(read_steps_protocol(PROTOCOL))
     gates = found.gates.assign(
         **{name: [f"{100 * value:.1f} %" for value in found.gates[name]] for name in ("value", "least", "most")},
         met=[cell(bool(value), "met") for value in found.gates["met"]],

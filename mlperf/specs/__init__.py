@@ -24,6 +24,7 @@ __getattr__, __dir__, __all__ = exports(
         "find_cnn": "mlperf.specs.zoo.zoo",
         "zoo_names": "mlperf.specs.zoo.zoo",
         "make_cnns": "mlperf.specs.zoo.generator",
+        "make_modern_cnns": "mlperf.specs.zoo.generator_modern",
         "make_residual_cnns": "mlperf.specs.zoo.generator_residual",
         "training_memory": "mlperf.specs.kernels.memory",
         "max_subbatch_size": "mlperf.specs.kernels.memory",

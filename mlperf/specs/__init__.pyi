@@ -16,6 +16,7 @@ from mlperf.specs.network.shape import Shape
 from mlperf.specs.network.sprint_form import SprintForm
 from mlperf.specs.optimizers import OPTIMIZERS
 from mlperf.specs.zoo.generator import make_cnns
+from mlperf.specs.zoo.generator_modern import make_modern_cnns
 from mlperf.specs.zoo.generator_residual import make_residual_cnns
 from mlperf.specs.zoo.zoo import find_cnn, load_cnn, zoo_names
 
@@ -43,6 +44,7 @@ __all__ = [
     "load_machine",
     "machine_names",
     "make_cnns",
+    "make_modern_cnns",
     "make_residual_cnns",
     "max_subbatch_size",
     "overridden",

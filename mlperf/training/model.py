@@ -18,6 +18,7 @@ from mlperf.training.characteristics.stored import Characteristics
 from mlperf.training.components.component_fit import ComponentModel
 from mlperf.training.fits.left_out import left_out_from_dict
 from mlperf.training.fits.ratio_model import fits_from_dict, fits_to_dict, scaled_from_dict, scaled_to_dict
+from mlperf.training.gradient.call_gaps import CallGaps
 from mlperf.training.gradient.gradient import EXPLAINED, GradientModel
 from mlperf.training.gradient.launches import Launches
 from mlperf.training.gradient.score import GradientScore
@@ -136,6 +137,7 @@ def _gradient_to_dict(gradient: GradientModel | WorkModel) -> dict[str, Any]:
         "characteristics": None if gradient.characteristics is None else gradient.characteristics.to_dict(),
         **({"beyond": {kernel: domain.to_dict() for kernel, domain in gradient.beyond.items()}} if gradient.beyond else {}),
         **({} if gradient.launches is None else {"launches": gradient.launches.to_dict()}),
+        **({} if gradient.gaps is None else {"gaps": gradient.gaps.to_dict()}),
     }
 
 
@@ -159,6 +161,7 @@ def _gradient_from_fields(fields: Fields) -> GradientModel | WorkModel:
         _characteristics(fields),
         {kernel: Domain.from_dict(value, f"$.beyond.{kernel}") for kernel, value in beyond.items()},
         None if _lacks(fields, "launches") else Launches.from_dict(fields.raw("launches")),
+        None if _lacks(fields, "gaps") else CallGaps.from_dict(fields.raw("gaps")),
     )
 
 

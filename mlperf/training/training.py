@@ -255,7 +255,8 @@ def _fit_kernels(
     folds = cnn_folds(cnns, n_folds, seed)
     left_out = leave_groups_out(data, folds, table=further.table, complete=further.complete, seed=seed, jobs=jobs)
     gradient = fit_gradient(data.calls, sgemm, data.backend, table=further.table, seed=seed, report=("selective",))
-    return replace(gradient, characteristics=further.stored(seed), launches=data.launches), _score(left_out, data), cnns
+    gradient = replace(gradient, characteristics=further.stored(seed), launches=data.launches, gaps=data.gaps)
+    return gradient, _score(left_out, data), cnns
 
 
 def fit_sgemm(campaign: Campaign) -> GridLocal | None:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import mlperf
 from mlperf.cli.main import cli
 from mlperf.core.errors import DataError
-from mlperf.studies.judgement.gpu_steps import GpuJudgement, judge_gpu_steps, read_gpu_protocol
+from mlperf.studies.judgement.steps import StepsJudgement, judge_steps, read_steps_protocol
 from mlperf.training.gradient.gradient_data import gradient_data
 
 pytestmark = pytest.mark.slow
@@ -31,11 +31,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def judged(model: Path) -> GpuJudgement:
-    return judge_gpu_steps(read_gpu_protocol(HERE / "gpu_steps.toml"), mlperf.load_model(model))
+def judged(model: Path) -> StepsJudgement:
+    return judge_steps(read_steps_protocol(HERE / "gpu_steps.toml"), mlperf.load_model(model))
 
 
-def test_what_is_missed_is_known(judged: GpuJudgement) -> None:
+def test_what_is_missed_is_known(judged: StepsJudgement) -> None:
     assert judged.missed == [*MISSED, *(f"{name}, stream: inside the interval" for name in ("known_networks", "another_program"))]
     assert sorted(judged.unpredictable) == UNTOLD
     last = pd.read_csv(JUDGED).groupby(["set", "quantity"]).last()
@@ -47,7 +47,7 @@ def test_what_is_missed_is_known(judged: GpuJudgement) -> None:
         assert (found["mape"] < found[rule]).all()
 
 
-def test_the_commands_say_the_same(judged: GpuJudgement, model: Path) -> None:
+def test_the_commands_say_the_same(judged: StepsJudgement, model: Path) -> None:
     """`mlperf compare` of the stored model gives the rows that were judged."""
     for name, further in (("gpu-h100-zoo", []), ("gpu-h100", ["--backend", "cuda-library"])):
         answer = CliRunner().invoke(cli, ["compare", str(model), name, *further, "--json"])

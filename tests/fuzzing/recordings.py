@@ -269,9 +269,9 @@ GPU_PROTOCOL = (Path(__file__).parents[1] / "acceptance" / "gpu_steps.toml").rea
 
 def gpu_protocol(folder: Path) -> Any:
     """The protocol of steps on a GPU: what is judged."""
-    from mlperf.studies.judgement.gpu_steps import read_gpu_protocol
+    from mlperf.studies.judgement.steps import read_steps_protocol
 
-    return [each.limits for each in read_gpu_protocol(folder / "protocol.toml").sets]
+    return [each.limits for each in read_steps_protocol(folder / "protocol.toml").sets]
 
 
 def measured_times(folder: Path) -> Any:

@@ -73,9 +73,16 @@ command and counts what it does; they have options of their own: mlperf collect 
     "--generate",
     "n_generated",
     type=click.IntRange(min=0),
-    help="Random networks besides --cnn, three of ten with batch norm and residual branches.  [default: 40; with --cnn 0]",
+    help="Random networks besides --cnn, three of ten with batch norm and residual branches, with torch and cuda a third of today's"
+    " layers.  [default: 40; with --cnn 0]",
 )
 @click.option("--generate-residual", "n_residual", type=click.IntRange(min=0), help="How many residual ones, besides the others.")
+@click.option(
+    "--generate-modern",
+    "n_modern",
+    type=click.IntRange(min=0),
+    help="How many of today's layers (attention, layer norm, squeeze-excite, ...), besides the others; for torch and cuda.",
+)
 @click.option("--quick", is_flag=True, help="30 networks, two rounds, a coarser grid: under three minutes.")
 @click.option("--max-macs", type=NumberRange(min=0, min_open=True), help="Leave out steps of more multiply-accumulates.")
 @click.option("--subbatch", "subbatch_sizes", type=Counts(), help="Samples in a training step.  [default: 1,2,4,8]")
@@ -91,6 +98,7 @@ def collect_tables(
     out: Path,
     n_generated: int | None,
     n_residual: int | None,
+    n_modern: int | None,
     seed: int,
     show: Show,
     *,
@@ -98,7 +106,7 @@ def collect_tables(
     **request: Any,
 ) -> None:
     """Measure this machine: matrix products, kernels, whole training steps, memory operations."""
-    from mlperf.collect.campaign.population import population
+    from mlperf.collect.campaign.population import Shares, population
     from mlperf.collect.campaign.run import CollectRequest
     from mlperf.collect.campaign.run import collect as measure
     from mlperf.specs import find_cnn
@@ -107,8 +115,10 @@ def collect_tables(
     kinds = kinds or KINDS
     usual = QUICK if quick else USUAL
     asked = {name: value for name, value in request.items() if value is not None}
-    n_random = n_generated if n_generated is not None else 0 if named or n_residual is not None else usual["n_generated"]
-    generated = population(out, n_random, n_residual, seed) if {"kernels", "steps"} & set(kinds) else []
+    is_chosen = bool(named) or n_residual is not None or n_modern is not None
+    n_random = n_generated if n_generated is not None else 0 if is_chosen else usual["n_generated"]
+    shares = Shares.of(n_random, n_residual, n_modern, str(asked["backend"]))
+    generated = population(out, shares, seed) if {"kernels", "steps"} & set(kinds) else []
     settings = {name: value for name, value in usual.items() if name != "n_generated"} | asked
     found = measure(CollectRequest(kinds, out, cnns=(*generated, *named), seed=seed, **settings), show_progress=show.progress_shown)
     for reason in found.left_out:

@@ -25,7 +25,7 @@ def _applied(torch: Any, function: Function, **shapes: tuple[int, ...]) -> Any:
                 self.register_parameter(name, torch.nn.Parameter(torch.empty(shape)))
 
         def forward(self, *inputs: Any) -> Any:
-            return function(dict(self.named_parameters()), *inputs)
+            return function(self._parameters, *inputs)
 
     return Applied()
 

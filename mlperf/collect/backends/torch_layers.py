@@ -134,6 +134,8 @@ class Keep:
         Whether the gradient by a layer's input is needed.
     modules : Mapping[str, torch.nn.Module]
         Modules by layer, for kinds whose way back is autograd's.
+    learnt : Mapping[str, Mapping[str, tensor]]
+        Their parameters as autograd knows them, looked up once: it is no work of a layer.
     saved : dict
         Tensors between a layer's forward and backward call, by layer.
     gradients : dict
@@ -144,6 +146,7 @@ class Keep:
     parameters: Mapping[str, Mapping[str, Any]]
     wanted: Mapping[str, bool]
     modules: Mapping[str, Any] = field(default_factory=dict)
+    learnt: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     saved: dict[str, Any] = field(default_factory=dict)
     gradients: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -309,7 +312,7 @@ def module_forward(keep: Keep, layer: Layer, inputs: Sequence[Any]) -> Any:
 def module_backward(keep: Keep, layer: Layer, gradient: Any) -> Sequence[Any]:
     """Gradients of inputs and parameters by that graph."""
     read, out = keep.saved.pop(layer.name)
-    own = dict(keep.modules[layer.name].named_parameters())
+    own = keep.learnt[layer.name]
     reached = [x for x in read if x.requires_grad]
     found = keep.torch.autograd.grad(out, [*reached, *own.values()], gradient)
     if own:

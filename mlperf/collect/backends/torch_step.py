@@ -11,7 +11,7 @@ from mlperf.collect.backends.torch_layers import PASSES, RESHAPED, Keep, total
 from mlperf.collect.backends.torch_module import FLAT, rank_read, ranks, torch_module, value_shape
 from mlperf.collect.cnn_engine.builder import Operation
 from mlperf.core.extras import require
-from mlperf.specs.kernels.layer_calls import RUNS_BACKWARD, runs
+from mlperf.specs.kernels.layer_calls import RUNS_BACKWARD, library_name, runs
 from mlperf.specs.network.cnn import CnnSpec, Layer
 from mlperf.specs.network.layer import NETWORK_INPUT
 
@@ -166,8 +166,9 @@ def library_step(cnn: CnnSpec, subbatch_size: int, device: str = "cpu", seed: in
         name: {kind: values.detach() for kind, values in (*part.named_parameters(), *part.named_buffers())}
         for name, part in layers.items()
     }
+    learnt = {name: dict(part.named_parameters()) for name, part in layers.items()}
     last_readers = {source: name for name, sources in cnn.sources.items() for source in sources}
-    chain = Chain(cnn, Keep(torch, detached, wanted, layers), rank, shape, last_readers, images, labels)
+    chain = Chain(cnn, Keep(torch, detached, wanted, layers, learnt), rank, shape, last_readers, images, labels)
     whole = partial(_by_autograd, torch, module, list(module.parameters()), images, labels)
     return LibraryStep(whole, tuple(_operations(chain)), chain, module, layers)
 
@@ -194,7 +195,7 @@ def _operations(chain: Chain) -> list[Operation]:
         found.append(Operation(kernel, layer.name, run))
 
     for layer in cnn.layers:
-        emit(f"{layer.kind}_forward" if runs(layer) else VIEW, layer, partial(chain.forward, layer))
+        emit(f"{library_name(layer)}_forward" if runs(layer) else VIEW, layer, partial(chain.forward, layer))
     emit("softmax", cnn.layers[-1], chain.softmax)
     for layer in reversed(cnn.layers):
         if not needed[layer.name]:
@@ -202,5 +203,5 @@ def _operations(chain: Chain) -> list[Operation]:
         if len(consumers[layer.name]) > 1:
             emit("add_gradient", layer, partial(chain.add_gradient, layer))
         computes = runs(layer) and layer.kind in RUNS_BACKWARD
-        emit(f"{layer.kind}_backward" if computes else VIEW, layer, partial(chain.backward, layer, needed))
+        emit(f"{library_name(layer)}_backward" if computes else VIEW, layer, partial(chain.backward, layer, needed))
     return found

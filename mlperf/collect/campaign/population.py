@@ -3,36 +3,74 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.cnn_toml import read_cnn
 from mlperf.specs.zoo.generator import make_cnns
+from mlperf.specs.zoo.generator_modern import make_modern_cnns
 from mlperf.specs.zoo.generator_residual import make_residual_cnns
+
+EXPLICIT = "numpy"
+"""The backend that has no kernels of today's layers."""
 
 RESIDUAL_SHARE = 0.3
 """Of random networks that nobody chose further: enough that batch norm and its like are fitted on a dozen networks of forty."""
 
+MODERN_SHARE = 0.35
+"""The same of networks of today's layers, where the backend runs them: two of each of their seven families in forty."""
 
-def population(folder: Path, n: int, n_residual: int | None, seed: int) -> list[CnnSpec]:
+
+LIBRARY_PLAIN: Mapping[str, Any] = {"max_params": 150_000_000, "max_neurons": 4096}
+"""A library takes its memory anew in every step: what a large layer's gradient costs by it, only a large layer tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How many random networks of each kind.
+
+    Attributes
+    ----------
+    plain, residual, modern : int
+        Of SPRINT's form (`make_cnns`), with batch norm and branches (`make_residual_cnns`), of today's layers (`make_modern_cnns`).
+    wide : bool
+        Whether plain ones have classifiers as wide as those of AlexNet and VGG.
+    """
+
+    plain: int
+    residual: int
+    modern: int
+    wide: bool = False
+
+    @classmethod
+    def of(cls, n: int, residual: int | None, modern: int | None, backend: str) -> Shares:
+        """Share out ``n`` networks; where a number of one kind is asked for, ``n`` are plain and nothing else is added."""
+        wide = backend != EXPLICIT
+        if residual is not None or modern is not None:
+            return cls(n, residual or 0, modern or 0, wide)
+        shared = round(RESIDUAL_SHARE * n), round(MODERN_SHARE * n) if backend != EXPLICIT else 0
+        return cls(n - sum(shared), *shared, wide)
+
+
+def population(folder: Path, shares: Shares, seed: int) -> list[CnnSpec]:
     """Draw the random networks of a campaign.
 
     Parameters
     ----------
     folder : Path
         The campaign's; networks that it holds are kept, so that a campaign grows by asking for more.
-    n : int
-        Networks of SPRINT's form; with ``n_residual`` None all random networks, of which a share is residual.
-    n_residual : int, optional
-        Networks with batch norm and branches.
+    shares : Shares
+        How many of each kind.
     seed : int
         Of the draws.
     """
-    residual = round(RESIDUAL_SHARE * n) if n_residual is None else n_residual
-    plain = n - residual if n_residual is None else n
-    return [*_grown(folder, "cnn", make_cnns, plain, seed), *_grown(folder, "res", make_residual_cnns, residual, seed)]
+    plain = partial(make_cnns, **LIBRARY_PLAIN) if shares.wide else make_cnns
+    kinds = (("cnn", plain, shares.plain), ("res", make_residual_cnns, shares.residual), ("mod", make_modern_cnns, shares.modern))
+    return [cnn for stem, make, n in kinds for cnn in _grown(folder, stem, make, n, seed)]
 
 
 def _grown(folder: Path, stem: str, make: Callable[..., list[CnnSpec]], n: int, seed: int) -> list[CnnSpec]:

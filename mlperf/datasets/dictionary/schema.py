@@ -13,11 +13,14 @@ from mlperf.core.suggest import nearest_hint
 from mlperf.datasets.dictionary.column import ALWAYS, ROW_ORDER, UNKNOWN, ZERO, ZERO_SECONDS, Cells, Column, RowRule, TableSchema
 from mlperf.datasets.dictionary.trainer_schema import DETAILS, LEARNING
 from mlperf.specs.kernels.kernels import FURTHER_KERNELS, GEMM_KERNELS, MEMORY_KERNELS
-from mlperf.specs.network.layer import LAYER_KINDS
+from mlperf.specs.network.layer import CELLS, LAYER_KINDS
 from mlperf.systems.sprint.components import COMPONENT_NAMES, IMAGE_OPERATIONS, LOCK_WAITS, SHARE_OPERATIONS, VECTOR_OPERATIONS
 
-LIBRARY_KERNELS = tuple(f"{kind}_{direction}" for kind in LAYER_KINDS for direction in ("forward", "backward"))
-LIBRARY_GEMMS = tuple(f"{kind}_{way}" for kind in ("conv", "fc", "transposed_conv", "attention") for way in ("forward", "backward"))
+PASSES = ("forward", "backward")
+STEPPED = tuple(f"{cell}_{way}" for cell in CELLS for way in PASSES)
+"""Library layers that go through their input place by place."""
+LIBRARY_GEMMS = (*(f"{kind}_{way}" for kind in ("conv", "fc", "transposed_conv", "attention") for way in PASSES), *STEPPED)
+LIBRARY_KERNELS = (*(f"{kind}_{way}" for kind in LAYER_KINDS if kind != "recurrent" for way in PASSES), *STEPPED)
 PRODUCTS = (*GEMM_KERNELS, *LIBRARY_GEMMS)
 KERNEL_NAMES = tuple(dict.fromkeys((*GEMM_KERNELS, *MEMORY_KERNELS, *FURTHER_KERNELS, *LIBRARY_KERNELS)))
 MEMORY_OPERATIONS = (*VECTOR_OPERATIONS, *SHARE_OPERATIONS, *IMAGE_OPERATIONS)
@@ -119,7 +122,7 @@ KERNELS = TableSchema(
             "kernel",
             "text",
             "",
-            "name of the kernel, or <layer kind>_forward and _backward of a library layer",
+            "name of the kernel, or <layer kind>_forward and _backward of a library layer; of a recurrent one its cell",
             choices=KERNEL_NAMES,
         ),
         Column(

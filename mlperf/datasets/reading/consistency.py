@@ -11,18 +11,20 @@ from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.dictionary.schema import LIBRARY_KERNELS
 from mlperf.datasets.reading.read import ReadTable
 from mlperf.specs.kernels.kernels import KernelCall, kernel_calls
+from mlperf.specs.kernels.layer_calls import library_calls
 
 if TYPE_CHECKING:
     from mlperf.specs.network.cnn import CnnSpec
 
 SIZES = ("m", "n", "k", "trans", "access_bytes")
-IDENTITY = ("cnn", "subbatch_size", "kernel", "layer", *SIZES)
+IDENTITY = ("backend", "cnn", "subbatch_size", "kernel", "layer", *SIZES)
 
 
 class KernelRow(NamedTuple):
     """One distinct row of kernels.csv; ``at`` is its first row in the file, counted from 0."""
 
     at: int
+    backend: str
     cnn: str
     subbatch_size: int
     kernel: str
@@ -60,6 +62,9 @@ def check_cnns(table: ReadTable, cnns: Mapping[str, CnnSpec]) -> None:
 def check_kernels(table: ReadTable, cnns: Mapping[str, CnnSpec]) -> None:
     """Check that every row of kernels.csv is a call that its network makes, with the sizes that follow from its layers.
 
+    Rows of a backend that runs library layers are held to the calls of that form; whole layers themselves, whose sizes a
+    library does not tell, need their layer alone.
+
     Raises
     ------
     DataError
@@ -67,9 +72,12 @@ def check_kernels(table: ReadTable, cnns: Mapping[str, CnnSpec]) -> None:
     """
     distinct = table.frame[list(IDENTITY)].drop_duplicates()
 
+    in_library = set(distinct.loc[distinct["kernel"].isin(LIBRARY_KERNELS), "backend"])
+
     @cache
-    def calls(cnn: str, subbatch_size: int) -> dict[tuple[str, str], KernelCall]:
-        return {(call.kernel, call.layer): call for call in kernel_calls(cnns[cnn], subbatch_size)}
+    def calls(cnn: str, subbatch_size: int, *, library: bool) -> dict[tuple[str, str], KernelCall]:
+        form = library_calls if library else kernel_calls
+        return {(call.kernel, call.layer): call for call in form(cnns[cnn], subbatch_size)}
 
     @cache
     def layers(cnn: str) -> frozenset[str]:
@@ -80,7 +88,7 @@ def check_kernels(table: ReadTable, cnns: Mapping[str, CnnSpec]) -> None:
             raise table.grid.error(row.at, "layer", f"a layer of {row.cnn}", did_you_mean(row.layer, layers(row.cnn)))
         if row.kernel in LIBRARY_KERNELS:
             continue
-        call = calls(row.cnn, row.subbatch_size).get((row.kernel, row.layer))
+        call = calls(row.cnn, row.subbatch_size, library=row.backend in in_library).get((row.kernel, row.layer))
         if call is None:
             check_absent(table, row)
         else:

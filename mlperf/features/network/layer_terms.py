@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 
 import pandas as pd
 
+from mlperf.datasets.dictionary.schema import PASSES, STEPPED
 from mlperf.specs.kernels.kernels import FLOAT_BYTES, KernelCall
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.counts import layer_n_params
@@ -22,7 +23,34 @@ LIBRARY_TERMS = (
     "products * touched_bytes * log2(step_bytes / 16777216)",
 )
 PAPER_LIBRARY_TERMS = ("products * groups * m * n * k",)
-LIBRARY_FEATURES = ("products", "groups", "m", "n", "k", "touched_bytes", "maps_in", "row_size", "subbatch_size", "step_bytes")
+
+# Filters of single maps take time by maps and places, hardly by multiply-accumulates.
+DEPTHWISE_TERMS = (
+    "products * groups",
+    "products * groups * k",
+    "products * groups * m",
+    "products * groups * m * k",
+    "products * groups * subbatch_size",
+    "products * touched_bytes",
+    "products * touched_bytes * log2(step_bytes / 16777216)",
+)
+DEPTHWISE: Mapping[str, str] = {f"conv_{way}": f"depthwise_conv_{way}" for way in PASSES}
+"""By kernel, what it is fitted as where every filter reads and writes a single map: libraries have code of their own for it."""
+
+# Layers that go through their input place by place: as many calls as places, in each of which the weights are read.
+STEPPED_TERMS = ("m / subbatch_size", "m / subbatch_size * n * k")
+OWN_TERMS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(DEPTHWISE.values(), DEPTHWISE_TERMS),
+    **dict.fromkeys(STEPPED, (*LIBRARY_TERMS, *STEPPED_TERMS)),
+}
+"""By kernel, candidates in place of those of its kind."""
+LIBRARY_FEATURES = (
+    *("products", "groups", "m", "n", "k", "touched_bytes", "maps_in", "row_size", "subbatch_size", "step_bytes"),
+    # Sizes of the three matrices and the work, shapes of the products, places under the filter, work for each byte.
+    *("m * k", "m * n", "n * k", "groups * m * n * k", "n / m", "k / n", "groups * k / maps_in"),
+    "groups * m * n * k / touched_bytes",
+)
+"""What trees see of a library layer."""
 
 
 def library_columns(cnn: CnnSpec, calls: Sequence[KernelCall]) -> pd.DataFrame:
@@ -50,3 +78,23 @@ def library_columns(cnn: CnnSpec, calls: Sequence[KernelCall]) -> pd.DataFrame:
         reaches_input = call.kernel.endswith("_backward") and any(needed[source] for source in sources)
         rows.append((1 + reaches_input, FLOAT_BYTES * (call.subbatch_size * elements + n_params)))
     return pd.DataFrame(rows, columns=["products", "touched_bytes"])
+
+
+def fitted_kernels(calls: pd.DataFrame, fitted: Container[str] | None = None) -> pd.Series[str]:
+    """What each call is fitted as: its kernel, but of convolutions whose filters read and write single maps the code of these.
+
+    Parameters
+    ----------
+    calls : DataFrame, shape (n_calls, ...)
+        With ``kernel, groups, n``.
+    fitted : container of str, optional
+        Kernels that a model knows; where it does not know the code of single maps, such calls are convolutions like others.
+
+    Returns
+    -------
+    Series, shape (n_calls,)
+        Names, on the index of ``calls``.
+    """
+    is_single = (calls["groups"] > 1) & (calls["n"] == 1)
+    named = {kernel: own for kernel, own in DEPTHWISE.items() if fitted is None or own in fitted}
+    return calls["kernel"].where(~is_single, calls["kernel"].replace(named))

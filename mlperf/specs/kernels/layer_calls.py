@@ -4,11 +4,13 @@ Rules that the list follows, beside those of `mlperf.specs.kernels.kernels`:
 
 - A convolution or fully connected layer is one call forward, its bias included, and one backward: gradients of weights, bias
   and, where some layer below learns, of the input. Both carry the sizes of the forward product (after im2col).
+- A recurrent layer is named by its cell: libraries run each by other code.
 - An activation layer has calls of its own, unless its function is the identity.
 - Attention is one call with the rows and columns of its first product, and so many more columns of weights that m n k is right.
 - ``flatten``, ``tokens`` and ``unflatten``, and the way back through ``add`` and ``concat``, only look at the same memory in
   another way: no call.
-- Softmax, loss and the loss gradient are one call, ``softmax``, on the network's output; ``add_gradient`` is as there.
+- Softmax, loss and the loss gradient are one call, ``softmax``, on the network's output.
+- ``add_gradient`` sums one gradient from every reader, parts of maps included: each part's is whole, with zeros beside it.
 """
 
 from __future__ import annotations
@@ -42,6 +44,11 @@ def library_calls(cnn: CnnSpec, subbatch_size: int) -> tuple[KernelCall, ...]:
     return tuple(scaled(work, size) for work in _step(cnn))
 
 
+def library_name(layer: Layer) -> str:
+    """What its calls are named by: ``name_forward`` and ``name_backward``."""
+    return layer.cell if layer.kind == "recurrent" else layer.kind
+
+
 def runs(layer: Layer) -> bool:
     """Whether a library computes anything for this layer."""
     return layer.kind not in VIEWS and not (layer.kind == "activation" and layer.function == "identity")
@@ -56,23 +63,23 @@ def _passes(cnn: CnnSpec) -> Iterator[Work]:
     forward = {layer.name: _forward(cnn, layer) for layer in cnn.layers if runs(layer)}
     yield from forward.values()
     yield softmax_work(cnn)
-    needed, summed = cnn.needs_gradient, cnn.n_gradients
+    needed, consumers = cnn.needs_gradient, cnn.consumers
     for layer in reversed(cnn.layers):
         if not needed[layer.name]:
             continue
-        target, readers = cnn.shapes[layer.name], summed[layer.name]
+        target, readers = cnn.shapes[layer.name], len(consumers[layer.name])
         if readers > 1:
             maps = (readers * target.n_maps, target.n_maps)
             yield memory_work("add_gradient", layer.name, target.size * (readers - 1), maps, target)
         if layer.name in forward and layer.kind in RUNS_BACKWARD:
-            yield replace(forward[layer.name], kernel=f"{layer.kind}_backward")
+            yield replace(forward[layer.name], kernel=f"{library_name(layer)}_backward")
 
 
 def _forward(cnn: CnnSpec, layer: Layer) -> Work:
     target = cnn.shapes[layer.name]
     element_wise = memory_work("", layer.name, target.size, (target.n_maps, target.n_maps), target)
     works = tuple(layer_work(cnn, layer)) or (element_wise,)
-    return replace(_whole(works), kernel=f"{layer.kind}_forward")
+    return replace(_whole(works), kernel=f"{library_name(layer)}_forward")
 
 
 def _whole(works: Sequence[Work]) -> Work:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.layer import Layer
@@ -14,11 +14,16 @@ EXPANSION = 4
 
 def convnext_tiny(name: str, input_size: int) -> CnnSpec:
     """Eighteen blocks in four stages, 28,589,128 parameters."""
+    return convnext(name, input_size, STAGES)
+
+
+def convnext(name: str, input_size: int, stages: Sequence[tuple[int, int]], patch: int = 4, n_classes: int = 1000) -> CnnSpec:
+    """Stages of (maps, blocks), the first on patches of ``patch`` x ``patch`` pixels, each further one at half the size."""
     layers = [
-        Layer("stem", "conv", n_maps=STAGES[0][0], filter_size=(4, 4), stride=(4, 4)),
+        Layer("stem", "conv", n_maps=stages[0][0], filter_size=(patch, patch), stride=(patch, patch)),
         Layer("stem_norm", "layer_norm"),
     ]
-    for stage, (maps, depth) in enumerate(STAGES, start=1):
+    for stage, (maps, depth) in enumerate(stages, start=1):
         if stage > 1:
             layers.append(Layer(f"down{stage}_norm", "layer_norm"))
             layers.append(Layer(f"down{stage}", "conv", n_maps=maps, filter_size=(2, 2), stride=(2, 2)))
@@ -28,7 +33,7 @@ def convnext_tiny(name: str, input_size: int) -> CnnSpec:
         Layer("average", "pool", mode="average", output_size=(1, 1)),
         Layer("norm", "layer_norm"),
         Layer("flatten", "flatten"),
-        Layer("fc", "fc", n_maps=1000),
+        Layer("fc", "fc", n_maps=n_classes),
     ]
     return CnnSpec(name, 3, (input_size, input_size), tuple(layers))
 

@@ -33,7 +33,13 @@ class _Draw:
     n_conv: int
 
 
-def make_cnns(n: int = 40, seed: int = 0, cost: tuple[float, float] = (3e6, 6e8), max_params: int = 8_000_000) -> list[CnnSpec]:
+def make_cnns(
+    n: int = 40,
+    seed: int = 0,
+    cost: tuple[float, float] = (3e6, 6e8),
+    max_params: int = 8_000_000,
+    max_neurons: int = WIDTHS[1],
+) -> list[CnnSpec]:
     """Draw ``n`` networks whose nominal costs lie log-evenly in ``cost``.
 
     Square inputs of 24 to 100 elements, 2 to 10 valid 3 x 3 convolutions, 2 x 2 pooling where the size is even and a coin
@@ -52,6 +58,8 @@ def make_cnns(n: int = 40, seed: int = 0, cost: tuple[float, float] = (3e6, 6e8)
         im2col matrix. One unit takes about 0.1 ns of a CPU core in a training step.
     max_params : int
         No network has more parameters.
+    max_neurons : int
+        Widest fully connected layer.
 
     Raises
     ------
@@ -67,12 +75,15 @@ def make_cnns(n: int = 40, seed: int = 0, cost: tuple[float, float] = (3e6, 6e8)
     rng = np.random.default_rng(seed)
     edges = list(pairwise(np.geomspace(cost[0], cost[1], n + 1)))
     digits = max(2, len(str(n - 1)))
-    return [_draw_in(f"cnn{number:0{digits}d}", rng, edges[part], max_params) for number, part in enumerate(rng.permutation(n))]
+    return [
+        _draw_in(f"cnn{number:0{digits}d}", rng, edges[part], max_params, max_neurons)
+        for number, part in enumerate(rng.permutation(n))
+    ]
 
 
-def _draw_in(name: str, rng: np.random.Generator, bounds: tuple[float, float], max_params: int) -> CnnSpec:
+def _draw_in(name: str, rng: np.random.Generator, bounds: tuple[float, float], max_params: int, max_neurons: int) -> CnnSpec:
     for _ in range(MAX_DRAWS):
-        draw = _draw(rng)
+        draw = _draw(rng, max_neurons)
         if draw is None:
             continue
         cost, n_params = _cost(draw)
@@ -85,12 +96,12 @@ def _draw_in(name: str, rng: np.random.Generator, bounds: tuple[float, float], m
     )
 
 
-def _draw(rng: np.random.Generator) -> _Draw | None:
+def _draw(rng: np.random.Generator, max_neurons: int) -> _Draw | None:
     """One network, or nothing where its maps shrink below the filter."""
     input_size = int(rng.integers(INPUT_SIZES[0], INPUT_SIZES[1], endpoint=True))
     n_conv = int(rng.integers(N_CONVS[0], N_CONVS[1], endpoint=True))
     n_fc = int(rng.integers(N_FCS[0], N_FCS[1], endpoint=True))
-    widths = _widths(rng, n_conv + n_fc)
+    widths = _widths(rng, (*n_conv * (WIDTHS[1],), *n_fc * (max_neurons,)))
     coins = rng.random(n_conv) < POOL_PROBABILITY
     size, pools = input_size, []
     for number in range(1, n_conv + 1):
@@ -103,10 +114,9 @@ def _draw(rng: np.random.Generator) -> _Draw | None:
     return _Draw(input_size, (INPUT_MAPS, *widths), tuple(pools), n_conv)
 
 
-def _widths(rng: np.random.Generator, count: int) -> list[int]:
-    """Log-uniform multiples of `WIDTH_STEP`."""
-    low, high = np.log(WIDTHS[0]), np.log(WIDTHS[1])
-    steps = np.rint(np.exp(rng.uniform(low, high, size=count)) / WIDTH_STEP)
+def _widths(rng: np.random.Generator, widest: tuple[int, ...]) -> list[int]:
+    """Log-uniform multiples of `WIDTH_STEP`, one up to each of ``widest``."""
+    steps = np.rint(np.exp(rng.uniform(np.log(WIDTHS[0]), np.log(widest))) / WIDTH_STEP)
     return [int(step) * WIDTH_STEP for step in steps]
 
 

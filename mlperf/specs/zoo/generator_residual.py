@@ -1,4 +1,4 @@
-"""Random networks of modern form: padded and strided convolutions, batch norm, residual and concatenated branches."""
+"""Random networks with padded and strided convolutions, batch norm, residual and concatenated branches."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlperf.core.errors import FitError, UsageError
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.layer import Layer
 from mlperf.specs.zoo.parts import conv_norm, pooled, residual_block
+from mlperf.specs.zoo.spread import spread_by_cost
 
 INPUT_SIZES = (32, 128)
 WIDTHS = (16, 32, 48, 64, 96, 128)
@@ -19,7 +19,6 @@ N_STAGES = (1, 4)
 N_BLOCKS = (1, 2)
 N_CLASSES = (10, 100, 1000)
 GROUPS = (1, 1, 1, 2, 4)
-MAX_DRAWS = 20_000
 
 
 @dataclass(slots=True)
@@ -60,19 +59,7 @@ def make_residual_cnns(n: int = 10, seed: int = 0, cost: tuple[float, float] = (
     FitError
         No network within these bounds was found.
     """
-    if n < 1 or not 0 < cost[0] < cost[1]:
-        raise UsageError(f"got n = {n}, cost = {cost}, expected n >= 1 and 0 < low < high", hint="make_residual_cnns(10, seed=0).")
-    rng = np.random.default_rng(seed)
-    edges = np.geomspace(cost[0], cost[1], n + 1)
-    return [_draw_in(f"res{number:02d}", rng, edges[part], edges[part + 1]) for number, part in enumerate(rng.permutation(n))]
-
-
-def _draw_in(name: str, rng: np.random.Generator, low: float, high: float) -> CnnSpec:
-    for _ in range(MAX_DRAWS):
-        cnn = _draw(name, rng)
-        if low <= cnn.n_macs < high:
-            return cnn
-    raise FitError(f"found no network with {low:.3g} to {high:.3g} multiply-accumulates", place="make_residual_cnns")
+    return spread_by_cost("res", n, seed, cost, _draw, "make_residual_cnns")
 
 
 def _draw(name: str, rng: np.random.Generator) -> CnnSpec:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mlperf.specs.network.cnn import CnnSpec
@@ -35,6 +35,40 @@ class Block:
     gate: tuple[str, str]
 
 
+def inverted_residuals(
+    name: str,
+    input_size: int,
+    blocks: Sequence[Block],
+    function: str,
+    stem: int = 32,
+    last: int = 1280,
+    hidden: int = 0,
+    n_classes: int = 1000,
+) -> CnnSpec:
+    """A convolution of stride 2 to ``stem`` maps, the blocks, 1 x 1 to ``last`` maps, their means, and a classifier.
+
+    Parameters
+    ----------
+    name : str
+        Of the network.
+    input_size : int
+        Height and width of a sample.
+    blocks : sequence of Block
+        In order.
+    function : str
+        Activation of the first and the last convolution, and of the hidden layer.
+    stem, last, n_classes : int
+        Maps of the first and the last convolution; classes.
+    hidden : int
+        Neurons of a layer before the classes; 0 without it.
+    """
+    layers = [*_features(stem, blocks, function), *_conv_norm("last", last, 1, 1, function), *pooled()]
+    if hidden:
+        layers += [Layer("fc1", "fc", n_maps=hidden), Layer("fc1_function", "activation", function=function)]
+    layers += [Layer("dropout", "dropout"), Layer("fc2" if hidden else "fc", "fc", n_maps=n_classes)]
+    return CnnSpec(name, 3, (input_size, input_size), tuple(layers))
+
+
 def mobilenet_v2(name: str, input_size: int) -> CnnSpec:
     """Seventeen blocks without squeeze-excite, 3,504,872 parameters."""
     stages = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
@@ -43,9 +77,7 @@ def mobilenet_v2(name: str, input_size: int) -> CnnSpec:
         for number in range(depth):
             blocks.append(Block(3, widening * maps, target, stride if number == 0 else 1, 0, "relu6", ("", "")))
             maps = target
-    layers = [*_features(32, blocks, "relu6"), *_conv_norm("last", 1280, 1, 1, "relu6"), *pooled()]
-    layers += [Layer("dropout", "dropout"), Layer("fc", "fc", n_maps=1000)]
-    return CnnSpec(name, 3, (input_size, input_size), tuple(layers))
+    return inverted_residuals(name, input_size, blocks, "relu6")
 
 
 def mobilenet_v3_large(name: str, input_size: int) -> CnnSpec:
@@ -100,9 +132,7 @@ def efficientnet_b0(name: str, input_size: int) -> CnnSpec:
             step = stride if number == 0 else 1
             blocks.append(Block(filter_size, widening * maps, target, step, maps // 4, "silu", ("silu", "sigmoid")))
             maps = target
-    layers = [*_features(32, blocks, "silu"), *_conv_norm("last", 1280, 1, 1, "silu"), *pooled()]
-    layers += [Layer("dropout", "dropout"), Layer("fc", "fc", n_maps=1000)]
-    return CnnSpec(name, 3, (input_size, input_size), tuple(layers))
+    return inverted_residuals(name, input_size, blocks, "silu")
 
 
 def _mobilenet_v3(
@@ -112,10 +142,7 @@ def _mobilenet_v3(
         Block(size, wide, maps, step, _multiple_of_8(wide // 4) if squeezes else 0, function, ("relu", "hardsigmoid"))
         for size, wide, maps, squeezes, function, step in rows
     ]
-    layers = [*_features(16, blocks, "hardswish"), *_conv_norm("last", head[0], 1, 1, "hardswish"), *pooled()]
-    layers += [Layer("fc1", "fc", n_maps=head[1]), Layer("fc1_function", "activation", function="hardswish")]
-    layers += [Layer("dropout", "dropout"), Layer("fc2", "fc", n_maps=1000)]
-    return CnnSpec(name, 3, (input_size, input_size), tuple(layers))
+    return inverted_residuals(name, input_size, blocks, "hardswish", stem=16, last=head[0], hidden=head[1])
 
 
 def _multiple_of_8(width: int) -> int:
@@ -124,7 +151,7 @@ def _multiple_of_8(width: int) -> int:
     return found + 8 if found < 0.9 * width else found
 
 
-def _features(stem: int, blocks: list[Block], function: str) -> Iterator[Layer]:
+def _features(stem: int, blocks: Sequence[Block], function: str) -> Iterator[Layer]:
     yield from _conv_norm("stem", stem, 3, 2, function)
     source, maps = "stem_function", stem
     for number, block in enumerate(blocks, start=1):

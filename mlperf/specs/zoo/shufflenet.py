@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.layer import Layer
@@ -11,15 +11,22 @@ from mlperf.specs.zoo.parts import conv_norm, pooled
 
 def shufflenet_v2_x1_0(name: str, input_size: int) -> CnnSpec:
     """4, 8, 4 blocks of 116, 232 and 464 maps, 2,278,604 parameters."""
-    layers = [*conv_norm("stem", 24, 3, 2), Layer("stem_relu", "activation")]
+    return shufflenet(name, input_size, ((116, 4), (232, 8), (464, 4)))
+
+
+def shufflenet(
+    name: str, input_size: int, stages: Sequence[tuple[int, int]], stem: int = 24, last: int = 1024, n_classes: int = 1000
+) -> CnnSpec:
+    """Stages of (maps, blocks), each at half the size, between convolutions to ``stem`` and to ``last`` maps."""
+    layers = [*conv_norm("stem", stem, 3, 2), Layer("stem_relu", "activation")]
     layers.append(Layer("stem_pool", "pool", filter_size=(3, 3), stride=(2, 2), padding=(1, 1)))
-    maps = 24
-    for stage, (width, depth) in enumerate(((116, 4), (232, 8), (464, 4)), start=1):
+    maps = stem
+    for stage, (width, depth) in enumerate(stages, start=1):
         for block in range(1, depth + 1):
             place, source = f"stage{stage}_block{block}", layers[-1].name
             layers += _halving(place, source, maps, width) if block == 1 else _passing(place, source, width)
         maps = width
-    layers += [*conv_norm("last", 1024, 1), Layer("last_relu", "activation"), *pooled(), Layer("fc", "fc", n_maps=1000)]
+    layers += [*conv_norm("last", last, 1), Layer("last_relu", "activation"), *pooled(), Layer("fc", "fc", n_maps=n_classes)]
     return CnnSpec(name, 3, (input_size, input_size), tuple(layers))
 
 

@@ -139,7 +139,7 @@ def fit_without(
         known, unseen = complete(train.calls, test.calls)
         train, test = replace(train, calls=known), replace(test, calls=unseen)
     model = fit_gradient(train.calls, None, data.backend, methods=methods, table=table, seed=seed)
-    return replace(model, launches=train.launches), train, test
+    return replace(model, launches=train.launches, gaps=train.gaps), train, test
 
 
 def predicted_calls(model: GradientModel, trained: pd.DataFrame, calls: pd.DataFrame, methods: Iterable[str]) -> pd.DataFrame:
@@ -198,7 +198,8 @@ def train_on_one_cnn(
 
     def one(name: str) -> pd.DataFrame:
         own = data.only([name])
-        model = replace(fit_gradient(own.calls, None, data.backend, methods=methods, table=table, seed=seed), launches=own.launches)
+        fitted = fit_gradient(own.calls, None, data.backend, methods=methods, table=table, seed=seed)
+        model = replace(fitted, launches=own.launches, gaps=own.gaps)
         others = [other for other in data.steps["cnn"].unique() if other != name]
         return predicted_steps(model, data.only(others), methods).assign(trained_on=name)
 

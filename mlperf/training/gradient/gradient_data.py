@@ -13,6 +13,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, FitError
 from mlperf.features.network.kernels import describe_rows
 from mlperf.models.validation.scores import halves_difference
+from mlperf.training.gradient.call_gaps import CallGaps, fit_gaps
 from mlperf.training.gradient.gradient import with_isolated
 from mlperf.training.gradient.launches import DEVICE, Launches, fit_launches
 from mlperf.training.gradient.whole_steps import check_whole_steps
@@ -62,6 +63,11 @@ class GradientData:
     def launches(self) -> Launches | None:
         """What host and device add to the times of single calls; None on a host."""
         return fit_launches(self.calls, self.steps, keys=STEP_KEYS) if self.backend.startswith(DEVICE) else None
+
+    @property
+    def gaps(self) -> CallGaps | None:
+        """What lies between the calls of a library's step on a host; None on a device."""
+        return None if self.backend.startswith(DEVICE) else fit_gaps(self.calls, self.steps, keys=STEP_KEYS)
 
     def only(self, cnns: list[str]) -> GradientData:
         """The part that belongs to the CNNs named."""

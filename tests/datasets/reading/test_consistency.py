@@ -72,3 +72,15 @@ def test_library_layers_only_need_their_layer(campaign: Path) -> None:
     path.write_text(text + row.format(layer="conv8"), encoding="utf-8")
     with pytest.raises(DataError, match="column layer: got 'conv8'"):
         read_campaign(campaign)
+
+
+def test_kernels_that_both_forms_have_are_held_to_the_form_of_their_backend(campaign: Path) -> None:
+    """Softmax of a library has the sizes of that form; ``add_gradient`` where nothing branches is nobody's."""
+    path = campaign / "kernels.csv"
+    text = path.read_text(encoding="utf-8")
+    row = "torch,tiny,4,{kernel},{layer},{sizes},0.001,0.001,1,999,0.4,0.0021\n"
+    whole = row.format(kernel="conv_forward", layer="conv1", sizes="400,4,27,NN,")
+    for kernel, column in (("softmax", "access_bytes"), ("add_gradient", "kernel")):
+        path.write_text(text + whole + row.format(kernel=kernel, layer="fc3", sizes="0,0,0,,17"), encoding="utf-8")
+        with pytest.raises(DataError, match=f"column {column}: got '"):
+            read_campaign(campaign)

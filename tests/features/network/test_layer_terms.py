@@ -7,6 +7,7 @@ import pytest
 
 from mlperf.core.errors import DataError
 from mlperf.features.network.kernels import EXPLICIT, LIBRARY, describe_rows, form_of, kernel_table, kernel_tables
+from mlperf.features.network.layer_terms import fitted_kernels
 from mlperf.specs import CnnSpec, Layer, load_cnn
 
 NET = CnnSpec(
@@ -78,3 +79,12 @@ def test_a_row_of_the_other_form_is_named() -> None:
     with pytest.raises(DataError, match="'im2col' on layer 'second'") as caught:
         describe_rows(rows, {"net": NET})
     assert "library layers" in str(caught.value)
+
+
+def test_filters_of_single_maps_are_code_of_their_own_where_a_model_knows_it() -> None:
+    calls = pd.DataFrame(
+        {"kernel": ["conv_forward", "conv_backward", "conv_forward", "fc_forward"], "groups": [8, 8, 2, 1], "n": [1, 1, 4, 1]}
+    )
+    assert fitted_kernels(calls).tolist() == ["depthwise_conv_forward", "depthwise_conv_backward", "conv_forward", "fc_forward"]
+    known = ("conv_forward", "depthwise_conv_forward", "conv_backward")
+    assert fitted_kernels(calls, known).tolist() == ["depthwise_conv_forward", "conv_backward", "conv_forward", "fc_forward"]

@@ -85,8 +85,12 @@ def test_a_counter_that_is_the_time_leaves_what_the_calls_do_not_add_up_to(few: 
     exact = data.calls.assign(backend="torch", hw_instructions=1e9 * data.calls["time_s"])
     exact[[*STEP, "kernel", "layer", "backend", "hw_instructions"]].to_csv(tmp_path / "exact.csv", index=False)
     found = characteristic_gain(few, ("dwc-b",), counters=tmp_path / "exact.csv", n_folds=4).table.set_index("counters_from")
-    ratio = data.calls.groupby(STEP)["time_s"].sum() / data.steps.set_index(STEP)["step_s"]
-    assert found.loc[RUN, "mape"] == pytest.approx((ratio - 1.0).abs().mean(), rel=1e-3)
+    runs = data.steps.set_index(STEP).assign(run=range(len(data.steps)))
+    calls = data.calls.join(runs["run"], on=STEP)
+    ratio = data.gaps.step_times(calls, calls["time_s"].to_numpy()) / runs["step_s"]
+    alone = calls.groupby("run")["time_s"].sum().to_numpy() / runs["step_s"]
+    # Gaps of a fold are learnt without the networks left out: they fit worse than those of all, and better than none.
+    assert (ratio - 1.0).abs().mean() < found.loc[RUN, "mape"] < 0.6 * (alone - 1.0).abs().mean()
     assert found.loc[RUN, "mape"] < 0.5 * found.loc["", "mape"]
     assert found.loc[SIZES, "mape"] == pytest.approx(found.loc["", "mape"], rel=1e-6)
 

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 
 from mlperf.core.errors import DataError
-from mlperf.studies.judgement.gpu_steps import RULES, GpuJudgement, read_gpu_protocol
+from mlperf.studies.judgement.steps import RULES, StepsJudgement, read_steps_protocol
 
 PROTOCOL = Path(__file__).parents[2] / "acceptance" / "gpu_steps.toml"
 
 
 def test_the_protocol() -> None:
-    found = read_gpu_protocol(PROTOCOL)
+    found = read_steps_protocol(PROTOCOL)
     assert found.trained_on == "gpu-h100-layers"
     assert [(each.name, each.campaign, each.backend, dict(each.limits)) for each in found.sets] == [
         ("known_networks", "gpu-h100-zoo", None, {"busy": 0.15, "stream": 0.15}),
@@ -29,7 +29,7 @@ def test_the_protocol() -> None:
 def test_a_wrong_protocol_is_refused(tmp_path: Path, old: str, new: str) -> None:
     (tmp_path / "p.toml").write_text(PROTOCOL.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
     with pytest.raises(DataError, match=new.split(" ")[0].strip("[]")[:5]):
-        read_gpu_protocol(tmp_path / "p.toml")
+        read_steps_protocol(tmp_path / "p.toml")
 
 
 def test_the_summary_is_by_set_and_quantity() -> None:
@@ -42,6 +42,6 @@ def test_the_summary_is_by_set_and_quantity() -> None:
             **{name: [-1.0, 1.0, 0.25] for name in RULES},
         }
     )
-    found = GpuJudgement(pd.DataFrame(), rows, {}).summary().set_index("set")
+    found = StepsJudgement(pd.DataFrame(), rows, {}).summary().set_index("set")
     assert found.loc["a", ["n", "mape", "max_error", "bias", "coverage"]].tolist() == pytest.approx([2, 0.2, 0.3, -0.1, 0.5])
     assert found.loc["b", list(RULES)].tolist() == [0.25, 0.25]

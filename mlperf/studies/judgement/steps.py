@@ -1,4 +1,4 @@
-"""Training steps on a GPU that nothing was fitted to: how far the default model is off, beside two rules of thumb."""
+"""Training steps that nothing was fitted to: how far the default model is off, beside two rules of thumb."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from mlperf.training.gradient.gradient_data import gradient_data
 from mlperf.training.model import Model
 from mlperf.training.training import train_campaign
 
-QUANTITIES = {"busy": "busy_s", "stream": "step_s"}
+QUANTITIES = {"busy": "busy_s", "stream": "step_s", "step": "step_s"}
+"""By word of a protocol: on a device a step is the time in the stream."""
+
 KEYS = ["cnn", "subbatch_size"]
 RULES: Mapping[str, NonNegativeOLS] = {
     "constant_rate": NonNegativeOLS(terms=("step_flops",), fit_intercept=False, smearing=False),
@@ -32,16 +34,34 @@ RULES: Mapping[str, NonNegativeOLS] = {
 
 @dataclass(frozen=True, slots=True)
 class JudgedSet:
-    """Measured steps to predict: the campaign, its backend where it has several, and limits of the mean error by quantity."""
+    """Measured steps to predict.
+
+    Attributes
+    ----------
+    name, campaign : str
+        Of the set, and where it was measured.
+    backend : str or None
+        Where the campaign has several.
+    limits : mapping of str to float
+        Of the mean error, by quantity.
+    cnns : tuple of str
+        Only these networks; all of the campaign where there are none.
+    """
 
     name: str
     campaign: str
     backend: str | None
     limits: Mapping[str, float]
+    cnns: tuple[str, ...] = ()
+
+    @property
+    def whole(self) -> str:
+        """The protocol's word for a step."""
+        return next(word for word in self.limits if QUANTITIES[word] == "step_s")
 
 
 @dataclass(frozen=True, slots=True)
-class GpuProtocol:
+class StepsProtocol:
     """What is trained on, what is judged, and the least coverage of a 95 % interval."""
 
     trained_on: str
@@ -50,7 +70,7 @@ class GpuProtocol:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GpuJudgement(Gated):
+class StepsJudgement(Gated):
     """Every predicted step, and what was asked.
 
     Attributes
@@ -78,27 +98,28 @@ class GpuJudgement(Gated):
         return table.join(means).reset_index()
 
 
-def read_gpu_protocol(path: Path) -> GpuProtocol:
+def read_steps_protocol(path: Path) -> StepsProtocol:
     """Read a protocol; DataError: a field is missing or of another kind."""
     with Fields(read_toml(path), str(path)) as fields:
         sets = tuple(_judged_set(name, each) for name, each in fields.named_children("judged").items())
         fields.texts("baselines")
-        return GpuProtocol(fields.text("trained_on"), sets, fields.child("coverage").number("lowest", lower=0.0, upper=1.0))
+        return StepsProtocol(fields.text("trained_on"), sets, fields.child("coverage").number("lowest", lower=0.0, upper=1.0))
 
 
 def _judged_set(name: str, table: Fields) -> JudgedSet:
     with table as fields:
         limits = {quantity: fields.number(f"{quantity}_limit") for quantity in QUANTITIES if f"{quantity}_limit" in fields.names}
         backend = fields.text("backend") if "backend" in fields.names else None
-        return JudgedSet(name, fields.text("campaign"), backend, limits)
+        cnns = fields.texts("cnns") if "cnns" in fields.names else ()
+        return JudgedSet(name, fields.text("campaign"), backend, limits, cnns)
 
 
-def judge_gpu_steps(protocol: GpuProtocol, model: Model | None = None) -> GpuJudgement:
+def judge_steps(protocol: StepsProtocol, model: Model | None = None) -> StepsJudgement:
     """Train on the campaign of the protocol as `mlperf train` does, and compare as `mlperf compare` does.
 
     Parameters
     ----------
-    protocol : GpuProtocol
+    protocol : StepsProtocol
         What to judge.
     model : Model, optional
         What the training gave, where it was trained before.
@@ -108,22 +129,23 @@ def judge_gpu_steps(protocol: GpuProtocol, model: Model | None = None) -> GpuJud
     known = _work(training, gradient_data(training, None).steps)
     campaigns = [read_campaign(each.campaign) for each in protocol.sets]
     found = [
-        (each, compare_runs(model, campaign, backend=each.backend)) for each, campaign in zip(protocol.sets, campaigns, strict=True)
+        (each, compare_runs(model, campaign, cnns=each.cnns or None, backend=each.backend))
+        for each, campaign in zip(protocol.sets, campaigns, strict=True)
     ]
     rows = pd.concat(
         [_rows(each.name, compared, campaign, known) for (each, compared), campaign in zip(found, campaigns, strict=True)],
         ignore_index=True,
     )
     unpredictable = {name: kernels for _, compared in found for name, kernels in compared.unpredictable.items()}
-    return GpuJudgement(gates_table(_gates(protocol, found)), rows, unpredictable)
+    return StepsJudgement(gates_table(_gates(protocol, found)), rows, unpredictable)
 
 
-def _gates(protocol: GpuProtocol, found: list[tuple[JudgedSet, Comparison]]) -> Iterator[Gate]:
+def _gates(protocol: StepsProtocol, found: list[tuple[JudgedSet, Comparison]]) -> Iterator[Gate]:
     for each, compared in found:
         for quantity, most in each.limits.items():
             yield Gate(f"{each.name}, {quantity}: mean error", compared.errors[QUANTITIES[quantity]].mape, most)
-        coverage = compared.coverage[QUANTITIES["stream"]]
-        yield Gate(f"{each.name}, stream: inside the interval", coverage, most=1.0, least=protocol.coverage)
+        coverage = compared.coverage[QUANTITIES[each.whole]]
+        yield Gate(f"{each.name}, {each.whole}: inside the interval", coverage, most=1.0, least=protocol.coverage)
 
 
 def _rows(name: str, compared: Comparison, campaign: Campaign, known: pd.DataFrame) -> pd.DataFrame:
