@@ -10,6 +10,7 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.shown import Shown
 from mlperf.traces.replay.run import Replay
+from mlperf.traces.replay.times import Times
 from mlperf.traces.whatif.load import Validation, validation_of
 
 NS = 1e-9
@@ -49,8 +50,9 @@ class Contention(Shown, frame="links"):
 def shared_link(run: Replay, bandwidth_bytes_per_s: float) -> Contention:
     """Let messages between two hosts (ranks, where the trace names no hosts) take turns on one link.
 
-    A message is on its link for bytes / bandwidth before it arrives; it waits until those that were sent before it have passed. The
-    order follows from the replay, which follows from the waits: both are repeated until nothing moves.
+    A message is on its link for bytes / bandwidth before it arrives; it waits until those that were sent before it have passed. Who
+    sends without asking goes on meanwhile; a synchronous send waits with its message. The order follows from the replay, which
+    follows from the waits: both are repeated until nothing moves.
     """
     link, names = links_of(run)
     busy = np.rint(run.program.messages.size_bytes / bandwidth_bytes_per_s / NS).astype(np.int64)
@@ -62,7 +64,7 @@ def shared_link(run: Replay, bandwidth_bytes_per_s: float) -> Contention:
         if converged:
             break
         delay = turn
-        now = run.again(times=run.times.replace(off_ns=run.times.off_ns + delay))
+        now = run.again(times=sent_later(run, delay))
     sent = run.start_ns[run.program.messages.send_call]
     rows = [_link_row(names[number], link == number, sent, busy, run) for number in range(len(names))]
     columns = ["link", "n_messages", "size_bytes", "busy_share", "most_at_once"]
@@ -71,6 +73,19 @@ def shared_link(run: Replay, bandwidth_bytes_per_s: float) -> Contention:
     source = ", ".join(run.program.table.sources)
     total_s, shared_s = run.total_ns * NS, now.total_ns * NS
     return Contention(source, bandwidth_bytes_per_s, total_s, shared_s, overlap, converged, table, validation_of(run))
+
+
+def sent_later(run: Replay, delay_ns: IntArray) -> Times:
+    """Durations where every message leaves so long after its send was called, shape (n_messages,).
+
+    A synchronous send cannot end sooner than its message has left: from the receive's call to its end (``send_ns - off_ns``) it
+    takes what it took.
+    """
+    times, messages = run.times, run.program.messages
+    send = times.send_ns + np.where(run.graph.eager, 0, delay_ns)
+    own, asks = times.own_ns.copy(), ~run.graph.eager & (messages.send_done == messages.send_call)
+    np.maximum.at(own, messages.send_call[asks], send[asks])
+    return times.replace(own_ns=own, send_ns=send, off_ns=times.off_ns + delay_ns)
 
 
 def links_of(run: Replay) -> tuple[IntArray, list[str]]:

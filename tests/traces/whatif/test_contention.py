@@ -1,12 +1,16 @@
-"""Turns on a link against a queue that is walked, and counts by hand."""
+"""Turns on a link against a queue that is walked, runs against a walk of message after message, and counts by hand."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import numpy as np
 import pytest
+from message_programs import Edits, MadeProgram, Message, Place, Run, protocol_timing, random_program, recorded
 
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.events.table import event_table
+from mlperf.traces.replay import replay
 from mlperf.traces.whatif.contention import most_at_once, shared_link, turns
 from mlperf.traces.whatif.load import load_run
 
@@ -22,6 +26,50 @@ def test_messages_are_served_in_the_order_of_their_sends(seed: int) -> None:
             now = max(now, int(sent[message]))
             assert found[message] == now - sent[message]
             now += int(busy[message])
+
+
+class TakingTurns(Run):
+    """A walk in which each message leaves when its link is free; calls stand still until its turn is known."""
+
+    def __init__(self, program: MadeProgram, bytes_per_ns: float) -> None:
+        self.leaves: dict[int, int] = {}
+        messages = [message for place in program.places() for message in program.call(place).sends]
+        free: dict[tuple[int, int], int] = defaultdict(int)
+        for _ in range(len(messages) + 1):
+            try:
+                super().__init__(program, Edits())
+                return
+            except RuntimeError:
+                called = [each for each in messages if each.sender in self.start and id(each) not in self.leaves]
+                first = min(called, key=lambda each: self.start[each.sender])
+                link = first.sender[0], first.receiver[0]
+                self.leaves[id(first)] = max(free[link], self.start[first.sender])
+                free[link] = self.leaves[id(first)] + round(first.size / bytes_per_ns)
+
+    def ready(self, place: Place) -> list[int | None]:
+        call = self.program.call(place)
+        if call.posted:
+            return [self.start[place]]
+        gone = [self.leaves.get(id(message)) for message in call.sends if not message.eager]
+        here = [None if (at := self.leaves.get(id(message))) is None else at + message.off for message in call.receives]
+        return [*(super().ready(place)), *gone, *here]
+
+    def both_ready(self, message: Message, side: str) -> int | None:
+        left = self.leaves.get(id(message))
+        if side == "send" and message.eager:
+            return self.start.get(message.sender)
+        times = [super().both_ready(message, side), None if left is None else left + (message.off if side == "recv" else 0)]
+        return None if None in times else max(times)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_run_is_that_of_messages_that_take_turns(seed: int) -> None:
+    """A synchronous send that waits for its link ends later, not sooner."""
+    program = random_program(seed, n_steps=30)
+    table, _ = recorded(program, Run(program))
+    found = shared_link(replay(table, protocol_timing()), (0.01, 0.1, 0.3)[seed % 3] * 1e9)
+    assert found.converged
+    assert round(found.shared_s * 1e9) == TakingTurns(program, (0.01, 0.1, 0.3)[seed % 3]).total
 
 
 def test_intervals_that_hold_one_moment() -> None:
