@@ -14,7 +14,8 @@ from mlperf.traces.replay.times import Times
 from mlperf.traces.whatif.load import Validation, validation_of
 
 NS = 1e-9
-MOST_ROUNDS = 50
+FEWEST_ROUNDS, MOST_TURNS = 50, 20_000_000
+"""Rounds that any run is given, and turns in all rounds together of one that needs more: a minute or so."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -57,7 +58,7 @@ def shared_link(run: Replay, bandwidth_bytes_per_s: float) -> Contention:
     link, names = links_of(run)
     busy = np.rint(run.program.messages.size_bytes / bandwidth_bytes_per_s / NS).astype(np.int64)
     delay, now, converged = np.zeros(len(link), dtype=np.int64), run, False
-    for _ in range(MOST_ROUNDS):
+    for _ in range(most_rounds(len(link))):
         sent = now.start_ns[run.program.messages.send_call]
         turn = turns(link, sent, busy)
         converged = bool(np.array_equal(turn, delay))
@@ -73,6 +74,11 @@ def shared_link(run: Replay, bandwidth_bytes_per_s: float) -> Contention:
     source = ", ".join(run.program.table.sources)
     total_s, shared_s = run.total_ns * NS, now.total_ns * NS
     return Contention(source, bandwidth_bytes_per_s, total_s, shared_s, overlap, converged, table, validation_of(run))
+
+
+def most_rounds(n_messages: int) -> int:
+    """Rounds to try: each settles at least the first message that was not settled, so that a last one finds nothing to move."""
+    return max(FEWEST_ROUNDS, min(n_messages + 1, MOST_TURNS // max(n_messages, 1)))
 
 
 def sent_later(run: Replay, delay_ns: IntArray) -> Times:

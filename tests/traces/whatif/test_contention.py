@@ -11,7 +11,7 @@ from message_programs import Edits, MadeProgram, Message, Place, Run, protocol_t
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.events.table import event_table
 from mlperf.traces.replay import replay
-from mlperf.traces.whatif.contention import most_at_once, shared_link, turns
+from mlperf.traces.whatif.contention import most_at_once, most_rounds, shared_link, turns
 from mlperf.traces.whatif.load import load_run
 
 
@@ -70,6 +70,19 @@ def test_a_run_is_that_of_messages_that_take_turns(seed: int) -> None:
     found = shared_link(replay(table, protocol_timing()), (0.01, 0.1, 0.3)[seed % 3] * 1e9)
     assert found.converged
     assert round(found.shared_s * 1e9) == TakingTurns(program, (0.01, 0.1, 0.3)[seed % 3]).total
+
+
+def test_hundreds_of_messages_in_one_queue_settle() -> None:
+    """Each round may settle one message only; fifty rounds told this run as 8 ms."""
+    program = random_program(2, posts=False, collectives=False, n_steps=250)
+    table, _ = recorded(program, Run(program))
+    found = shared_link(replay(table, protocol_timing()), 1e7)
+    assert found.converged
+    assert round(found.shared_s * 1e9) == 13_097_681
+
+
+def test_rounds_are_limited_where_each_takes_long() -> None:
+    assert [most_rounds(n) for n in (0, 49, 1000, 10_000, 1_000_000)] == [50, 50, 1001, 2000, 50]
 
 
 def test_intervals_that_hold_one_moment() -> None:
