@@ -85,20 +85,24 @@ def rows_table(found: StepsJudgement, judged: str, quantity: str) -> str:
     return table(shown, {"cnn": "network", "subbatch": "sub-batch", **times, "error": "error", "in_domain": "in domain"})
 
 
-def main() -> None:
-    """Judge and write."""
-    found = judge_steps(read_steps_protocol(PROTOCOL))
+def gates_table(found: StepsJudgement) -> str:
+    """What was asked, and what was reached."""
     gates = found.gates.assign(
         **{name: [f"{100 * value:.1f} %" for value in found.gates[name]] for name in ("value", "least", "most")},
         met=[cell(bool(value), "met") for value in found.gates["met"]],
     )
-    names = {"gate": "asked", "least": "at least", "most": "at most", "value": "reached", "met": "met"}
+    return table(gates, {"gate": "asked", "least": "at least", "most": "at most", "value": "reached", "met": "met"})
+
+
+def main() -> None:
+    """Judge and write."""
+    found = judge_steps(read_steps_protocol(PROTOCOL))
     busy = found.rows[(found.rows["quantity"] == "busy_s") & found.rows["in_domain"].astype(bool)]
     why = WHY.format(
         inside=f"{100 * busy['relative_error'].abs().mean():.1f} %",
         untold="; ".join(f"{name} ({kernels})" for name, kernels in found.unpredictable.items()),
     )
-    parts = [HEAD, table(gates, names), "\n", BEFORE, "\n", summary_table(found), "\n", why]
+    parts = [HEAD, gates_table(found), "\n", BEFORE, "\n", summary_table(found), "\n", why]
     for judged, quantity in (("known_networks", "step_s"), ("known_networks", "busy_s"), ("another_program", "step_s")):
         title = f"{SETS[judged].capitalize()}, {QUANTITIES[quantity]}"
         parts += [f"\n## {title}: every row\n\n", rows_table(found, judged, quantity), "\n"]

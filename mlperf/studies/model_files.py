@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlperf.core.documents import file_text, read_json
 from mlperf.core.errors import PATH, DataError, UsageError, check_type
 from mlperf.datasets.campaigns.bundled import bundled_path
 from mlperf.models.storage.document import document_from_json, placed
 from mlperf.models.storage.store import KINDS, kind_in, model_from_dict, write_model
+from mlperf.specs.kernels.explicit import further_layer
 from mlperf.training.measured_on import device_of, same_name
+
+if TYPE_CHECKING:
+    from mlperf.specs.network.cnn import CnnSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,8 @@ BUNDLED = Path(__file__).parent / "data"
 """Models that ship with the package, trained by ``mlperf train NAME`` on the bundled campaign of their name."""
 
 DEFAULT_MODEL = "cpu-epyc"
+LIBRARY_MODEL = "cpu-xeon-layers"
+"""Answers in its place for networks with layers that the NumPy engine does not run."""
 HOST = "host.json"
 ESTIMATOR = ModelFile("", "that is a single estimator", "In Python mlperf.load_model reads it.")
 
@@ -141,7 +147,7 @@ def bundled_models() -> tuple[str, ...]:
     return tuple(sorted(path.name.removesuffix(".json.gz") for path in BUNDLED.glob("*.json.gz")))
 
 
-def model_for(processor: str | None) -> str:
+def model_for(processor: str | None, cnns: Sequence[CnnSpec] = ()) -> str:
     """Name of the shipped model whose times were measured on a processor of that name, else on one whose name has all its words.
 
     ``H100`` gets the model of the ``NVIDIA H100 80GB HBM3``, and its answers say that this is what was measured.
@@ -150,14 +156,20 @@ def model_for(processor: str | None) -> str:
     ----------
     processor : str or None
         As a machine's specification names it.
+    cnns : sequence of CnnSpec
+        What is asked about.
 
     Returns
     -------
     str
-        `DEFAULT_MODEL` where there is neither.
+        `DEFAULT_MODEL` where there is neither; `LIBRARY_MODEL` in its place where a network has layers that it does not know.
     """
-    if not processor:
-        return DEFAULT_MODEL
+    found = _measured_on(processor) if processor else DEFAULT_MODEL
+    is_further = any(further_layer(cnn) is not None for cnn in cnns)
+    return LIBRARY_MODEL if is_further and found == DEFAULT_MODEL else found
+
+
+def _measured_on(processor: str) -> str:
     measured = {name: _measured(name) for name in bundled_models()}
     same = [name for name, own in measured.items() if same_name(processor, own)]
     akin = [name for name, own in measured.items() if _words(processor) and _words(processor) <= _words(own)]

@@ -10,6 +10,7 @@ import pandas as pd
 from mlperf.core.errors import UsageError
 from mlperf.core.shown import Shown
 from mlperf.core.suggest import nearest_hint
+from mlperf.training.gradient.call_gaps import CallGaps
 from mlperf.training.gradient.gradient import GradientModel
 from mlperf.training.gradient.launches import Launches
 from mlperf.training.model import Model
@@ -55,6 +56,8 @@ class ModelReport(Shown):
         How a model of asynchronous runs predicts them; the parts explain.
     launches : Launches or None
         What host and device add to a step on a device.
+    gaps : CallGaps or None
+        What lies between the calls of a library's step on a host.
     """
 
     parts: tuple[PartReport, ...]
@@ -63,6 +66,7 @@ class ModelReport(Shown):
     table: TableReport | None = None
     runs: RunReport | None = None
     launches: Launches | None = None
+    gaps: CallGaps | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """One row a part: fit quality beside left-out error and scatter of repeats."""
@@ -100,8 +104,9 @@ def model_report(model: Model | TableModel, names: Sequence[str] | None = None) 
         part = table_part(model.target, model.fitted, model.errors, model.noise_floor)
         report = ModelReport((part,), pd.DataFrame(), (), table_report(model))
     else:
-        launches = model.gradient.launches if isinstance(model.gradient, GradientModel) else None
-        report = ModelReport(model.parts, model.score.accuracy, model.absent, runs=run_report(model), launches=launches)
+        own = model.gradient if isinstance(model.gradient, GradientModel) else None
+        between = {} if own is None else {"launches": own.launches, "gaps": own.gaps}
+        report = ModelReport(model.parts, model.score.accuracy, model.absent, runs=run_report(model), **between)
     if names is None:
         return report
-    return replace(report, runs=None, launches=None, parts=tuple(report.part(name) for name in names))
+    return replace(report, runs=None, launches=None, gaps=None, parts=tuple(report.part(name) for name in names))

@@ -652,6 +652,7 @@ READERS: tuple[Reader, ...] = (
       for name in ("table_grouped", "table_chosen")),
     Reader("model of today, quality", one("quality_nodes.json", model_file("quality_nodes", "model_parts")), quality_of_today),
     *(Reader(f"model's {name}", one("part.json", model_file(name, "model_parts")), part(home)) for name, home in PARTS.items()),
+    Reader("gaps between calls", one("part.json", seeds.GAPS), part("mlperf.training.gradient.call_gaps:CallGaps"), weight=0.5),
     Reader("model's launches", one("part.json", seeds.LAUNCHES), part("mlperf.training.gradient.launches:Launches"), weight=0.5),
     Reader("model's machine", one("part.json", seeds.MEASURED_ON), part("mlperf.training.measured_on:MeasuredOn"), weight=0.5),
 )  # fmt: skip

@@ -14,7 +14,8 @@ from mlperf import load_model, save_model
 from mlperf.core.errors import DataError, UsageError
 from mlperf.datasets import load_campaign
 from mlperf.models.storage.store import KINDS
-from mlperf.studies.model_files import DEFAULT_MODEL, MODEL_FILES, bundled_models, homes, model_for
+from mlperf.specs import load_cnn
+from mlperf.studies.model_files import DEFAULT_MODEL, LIBRARY_MODEL, MODEL_FILES, bundled_models, homes, model_for
 
 pytestmark = pytest.mark.slow
 
@@ -126,3 +127,10 @@ def test_the_model_for_a_machine_is_of_its_processor() -> None:
     assert model_for("Tesla K20X") == model_for(None) == model_for("") == DEFAULT_MODEL
     assert model_for("H100") == model_for("NVIDIA H100") == model_for("nvidia-h100") == "gpu-h100-layers"
     assert model_for("NVIDIA H100 PCIe") == DEFAULT_MODEL
+
+
+def test_layers_that_the_engine_does_not_run_are_asked_of_the_model_that_knows_them() -> None:
+    usual, today = load_cnn("resnet18"), load_cnn("vit_b_16")
+    assert model_for("Tesla K20X", (usual, today)) == model_for(None, (today,)) == LIBRARY_MODEL
+    assert model_for("Tesla K20X", (usual,)) == DEFAULT_MODEL
+    assert model_for("H100", (today,)) == "gpu-h100-layers"

@@ -123,7 +123,7 @@ def check_request(request: ServersRequest) -> None:
     net = request.network
     rules = (
         (NETWORK in request.waits and COMPUTE not in request.waits, "got waits for the network without waits for compute"),
-        (not request.configurations, "got no configuration"),
+        (not request.configurations, "got no configuration, expected --plan or --plans"),
         (len(set(request.configurations)) < len(request.configurations), "got a configuration twice, expected --repeats for that"),
         (request.repeats < 1 or request.epochs < 0, "expected one repeat or more, and no epoch or more"),
         (request.minibatches <= WARM_MINIBATCHES, f"expected more than {WARM_MINIBATCHES} mini-batches: the first are not counted"),

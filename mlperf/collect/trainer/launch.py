@@ -19,7 +19,7 @@ from typing import Any
 
 from mlperf.collect.trainer.waits import wake_promptly
 from mlperf.core.children import ended_with_parent
-from mlperf.core.errors import InterruptedRun, MissingExtraError
+from mlperf.core.errors import InterruptedRun, MissingExtraError, UsageError
 from mlperf.core.extras import require
 from mlperf.core.files import write_text_whole
 from mlperf.core.threads import ONE_THREAD
@@ -28,6 +28,8 @@ LOG = "mpi.log"
 TERM_S = 5.0
 JOB, ANSWER = "job.json", "answer.json"
 RANK = "mlperf.collect.trainer.rank.rank"
+MOST_RANKS = 64
+"""For each core of this machine: more are a slip of the hand, and would take all of its memory."""
 
 
 def mpiexec_command(given: str | None) -> list[str]:
@@ -63,9 +65,12 @@ def run_ranks(launcher: list[str], n_nodes: int, folder: Path, module: str = RAN
 
     Raises
     ------
+    UsageError
+        More than `MOST_RANKS` for each core, with a launcher that was not told where they go.
     InterruptedRun
         A rank was killed or failed, or Ctrl-C; says which rank and why. Records written until then stay in the folder.
     """
+    check_ranks(n_nodes, launcher)
     command = [*launcher, "-n", str(n_nodes), sys.executable, "-m", module, str(folder)]
     with (folder / LOG).open("wb") as log:
         ranks = subprocess.Popen(  # noqa: S603 - our own module under the launcher that the user named
@@ -88,6 +93,16 @@ def run_ranks(launcher: list[str], n_nodes: int, folder: Path, module: str = RAN
             reason(folder, n_nodes, code),
             place=str(folder),
             hint=f"What was measured is kept; the ranks' own words are in {LOG}. The same command continues.",
+        )
+
+
+def check_ranks(n_ranks: int, launcher: list[str]) -> None:
+    """Refuse more ranks than this machine can hold; a launcher with options of its own may know of other machines."""
+    n_cores = len(os.sched_getaffinity(0))
+    if len(launcher) == 1 and n_ranks > MOST_RANKS * n_cores:
+        raise UsageError(
+            f"got {n_ranks} ranks for the {n_cores} cores of this machine, expected at most {MOST_RANKS} for each",
+            hint="--mpiexec 'mpiexec --hostfile FILE' starts them on other machines.",
         )
 
 

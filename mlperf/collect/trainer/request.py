@@ -124,8 +124,8 @@ def check_request(request: AsgdRequest) -> None:
             )
     rules = (
         (request.waits and (request.data is not None), "got a data set and waits for gradients, expected one of them"),
-        (request.waits and request.cnn is None, "got waits and no network, expected the one whose rounds were measured"),
-        (request.waits and not request.max_updates, "got waits and no number of updates"),
+        (request.waits and request.cnn is None, "got waits and no --cnn, expected the network whose rounds were measured"),
+        (request.waits and not request.max_updates, "got waits and no number of updates (--updates)"),
         (not request.waits and isinstance(request.data, Path) and request.cnn is None, "got a data set and no network for it"),
         (not (request.epochs or request.max_updates), "got neither epochs nor updates, expected an end"),
         learning(request.learning_rate, request.momentum),

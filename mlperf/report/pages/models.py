@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mlperf.training.fits.left_out import LeftOutError
+    from mlperf.training.gradient.call_gaps import CallGaps
     from mlperf.training.gradient.launches import Launches
     from mlperf.training.model import Model
     from mlperf.training.part_report import PartReport
@@ -72,15 +73,29 @@ def kernel_sections(model: Model) -> tuple[Section, ...]:
     """Errors of steps left out, and the terms of each kernel."""
     return (
         Section(STEPS_LEFT_OUT, accuracy_table(model), secondary=LESS_OF_ERRORS),
-        *([Section("", text=told)] if (told := launch_text(getattr(model.gradient, "launches", None))) else []),
+        *([Section("", text=told)] if (told := between_text(getattr(model.gradient, "launches", None), _gaps(model))) else []),
         Section("Kernels: terms chosen by AIC", kernel_table(model), secondary=LESS_OF_PARTS, is_detail=True),
     )
 
 
-def launch_text(launches: Launches | None) -> str:
-    """What launching costs on a device; empty on a host."""
-    if launches is None:
+def _gaps(model: Model) -> CallGaps | None:
+    return getattr(model.gradient, "gaps", None)
+
+
+def between_text(launches: Launches | None, gaps: CallGaps | None) -> str:
+    """What lies between the calls of a step: launching on a device, gaps of a library on a host; empty where nothing does."""
+    if launches is not None:
+        return launch_text(launches)
+    if gaps is None:
         return ""
+    told = f"A step takes {1e6 * gaps.layer_s:.3g} µs for each call of a layer beside the time of that call by itself"
+    if gaps.autograd_s:
+        told += f", and {1e6 * gaps.autograd_s:+.3g} µs where autograd alone knows the way back (both learnt from whole steps)"
+    return f"{told}."
+
+
+def launch_text(launches: Launches) -> str:
+    """What launching costs on a device."""
     timed = f"Timing a kernel by itself adds {1e6 * launches.call_s:.3g} µs to it, which a step does not pay."
     if not launches.launch_s:
         return f"{timed} The rows do not tell the device's time from the host's: times hold the gaps between launches."
@@ -155,8 +170,8 @@ def report_sections(result: ModelReport) -> tuple[Section, ...]:
     sections.append(Section("Parts of the model", overview(result), secondary=LESS_OF_PARTS))
     if len(result.accuracy):
         sections.append(Section(STEPS_LEFT_OUT, errors_named(result.accuracy.rename(columns=HALVES)), secondary=LESS_OF_ERRORS))
-    if result.launches:
-        sections.append(Section("", text=launch_text(result.launches)))
+    if told := between_text(result.launches, result.gaps):
+        sections.append(Section("", text=told))
     sections += run_sections(result.runs) if result.runs else ()
     sections += [section for part in result.parts for section in part_sections(part)]
     if result.absent:

@@ -19,7 +19,7 @@ import pytest
 
 from mlperf.collect.trainer import AsgdRequest, train_asynchronously
 from mlperf.collect.trainer.job import write_job
-from mlperf.collect.trainer.launch import mpiexec_command, run_ranks
+from mlperf.collect.trainer.launch import MOST_RANKS, mpiexec_command, run_ranks
 from mlperf.collect.trainer.ledger import USE_RECORD, Ledger, read_ledger
 from mlperf.core.errors import DataError, InterruptedRun, MissingExtraError, UsageError
 from mlperf.specs import CnnSpec
@@ -88,6 +88,15 @@ def test_missing_mpi_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_missing_launcher_names_the_extra() -> None:
     with pytest.raises(MissingExtraError, match="no no-such-mpirun"):
         mpiexec_command("no-such-mpirun --hostfile hosts")
+
+
+def test_ranks_that_no_machine_holds_are_not_started(tmp_path: Path) -> None:
+    """A launcher that knows of other machines is not held back: it is started, and says what it misses."""
+    many = MOST_RANKS * len(os.sched_getaffinity(0)) + 1
+    with pytest.raises(UsageError, match=f"got {many} ranks for the"):
+        run_ranks(["/bin/false"], many, tmp_path)
+    with pytest.raises(InterruptedRun, match="the launcher ended with 1"):
+        run_ranks(["/bin/false", "--hostfile", "hosts"], many, tmp_path)
 
 
 def test_a_named_launcher_is_found_on_the_path_then_beside_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
