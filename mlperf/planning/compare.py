@@ -22,7 +22,7 @@ from mlperf.planning.step_prediction import busy_seconds, predict_steps, step_ca
 from mlperf.specs.machine import MachineSpec
 from mlperf.systems.sprint.outputs import OUTPUTS
 from mlperf.training.gradient.gradient import EXPLAINED, PREDICTOR, GradientModel
-from mlperf.training.gradient.gradient_data import gradient_data
+from mlperf.training.gradient.gradient_data import measured_steps
 from mlperf.training.measured_on import MeasuredOn
 from mlperf.training.model import Model
 
@@ -137,7 +137,7 @@ def compare_runs(
     if found.runs is not None:
         table = _runs_table(model, found, machine or machine_of_runs(found), options)
     else:
-        steps = _only(gradient_data(found, model.gradient.sgemm, backend or model.gradient.backend).steps, cnns)
+        steps = _only(measured_steps(found, backend or model.gradient.backend), cnns)
         unpredictable = unknown_kernels(model, found, steps["cnn"].unique()) if cnns is None else {}
         steps = steps[~steps["cnn"].isin(list(unpredictable))].reset_index(drop=True)
         _check_rows(steps, found, unpredictable)

@@ -52,8 +52,9 @@ Examples:
 
 Without KINDS everything is measured: matrix products, kernels and whole steps of 40 random networks, memory operations; how long
 it will take is said first. With torch and cuda a third of the networks have layers of today (attention, layer norm,
-squeeze-excite, depthwise and transposed convolutions, recurrent cells), so that such networks can be predicted. --quick measures a part of it in under three minutes, for a first impression. The same command
-continues an interrupted campaign; more --rounds or a larger --generate add to a finished one. Measure on an idle machine.
+squeeze-excite, depthwise and transposed convolutions, recurrent cells), so that such networks can be predicted. --quick measures
+a part of it in under three minutes, for a first impression. The same command continues an interrupted campaign; more --rounds or
+a larger --generate add to a finished one. Measure on an idle machine.
 
 The folder gets machine.toml, this machine as predictions read it (mlperf predict ... --machine campaign/machine.toml).
 

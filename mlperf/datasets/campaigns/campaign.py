@@ -105,22 +105,22 @@ class Campaign(Shown):
         fields = Fields(self.told("host", "cache_bytes"), f"{self.path / HOST}: $.host.cache_bytes")
         return {level: fields.integer(level) for level in fields.ordered_names}
 
-    def backend(self, name: str | None = None) -> str:
-        """The backend of that name whose kernels were measured; without a name the only one.
+    def backend(self, name: str | None = None, table: str = "kernels") -> str:
+        """The backend of that name whose kernels (or rows of another ``table``) were measured; without a name the only one.
 
         Raises
         ------
         DataError
             There is none of that name, or there are several and none was named.
         """
-        present = sorted(str(found) for found in self.table("kernels")["backend"].unique())
+        present = sorted(str(found) for found in self.table(table)["backend"].unique())
         if name is None and len(present) == 1:
             return present[0]
         if name in present:
             return str(name)
         raise DataError(
             f"got backend {name!r}, expected one of {', '.join(present)}",
-            place=f"{self.path}/kernels.csv, column backend",
+            place=f"{self.path}/{table}.csv, column backend",
             hint="Name one with --backend.",
         )
 

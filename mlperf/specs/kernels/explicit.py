@@ -25,6 +25,6 @@ def check_explicit(cnn: CnnSpec) -> None:
         raise DataError(
             f"got a layer of kind {layer.kind!r}, expected one of {', '.join(EXPLICIT_KINDS)}",
             place=f"cnn {cnn.name!r}, layer {layer.name!r}",
-            hint="The NumPy engine has no kernels of it; `mlperf collect steps --backend torch` measures it as a layer of torch, and the model "
-            "cpu-xeon-layers that ships was trained on such layers.",
+            hint="The NumPy engine has no kernels of it; `mlperf collect steps --backend torch` measures it as a layer of torch, "
+            "and the model cpu-xeon-layers that ships was trained on such layers.",
         )

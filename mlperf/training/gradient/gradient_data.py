@@ -102,11 +102,10 @@ def gradient_data(
     ran = kernels[kernels[CLOCK] > 0]
     medians = ran.groupby(CALL_KEYS, sort=False)[CLOCK].median().rename("time_s").reset_index()
     steps = waited_steps(steps, kernels, backend)
-    by_step = steps.groupby(STEP_KEYS)
     return GradientData(
         backend,
         with_isolated(describe_rows(medians, campaign.cnns), sgemm),
-        by_step["step_s"].agg(step_s="median", n_rounds="size").assign(busy_s=by_step["busy_s"].median()).reset_index(),
+        _over_rounds(steps),
         _step_cv(steps),
         halves_difference(steps, STEP_KEYS, "step_s", order="round").mape,
         {
@@ -114,6 +113,25 @@ def gradient_data(
             for kernel, rows in kernels.groupby("kernel", sort=True)
         },
     )
+
+
+def measured_steps(campaign: Campaign, backend: str | None = None) -> pd.DataFrame:
+    """Whole steps of one backend as `GradientData.steps` holds them; kernels need not have been measured.
+
+    Raises
+    ------
+    DataError
+        The campaign has no steps, or several backends and none was named.
+    """
+    backend = campaign.backend(backend, "steps")
+    kernels = pd.DataFrame(columns=[CLOCK, STREAM]) if campaign.kernels is None else _rows_of(campaign.kernels, backend, ())
+    return _over_rounds(waited_steps(_rows_of(campaign.table("steps"), backend, ()), kernels, backend))
+
+
+def _over_rounds(steps: pd.DataFrame) -> pd.DataFrame:
+    by_step = steps.groupby(STEP_KEYS)
+    found = by_step["step_s"].agg(step_s="median", n_rounds="size").assign(busy_s=by_step["busy_s"].median())
+    return pd.DataFrame(found.reset_index())
 
 
 def _rows_of(table: pd.DataFrame, backend: str, leave_out: Sequence[str]) -> pd.DataFrame:
