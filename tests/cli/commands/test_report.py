@@ -109,7 +109,7 @@ def test_a_model_that_ships_is_reported_by_its_name() -> None:
     shown = invoke("report", "gpu-h100-layers", "--component", "conv_forward").stdout
     assert "conv_forward" in shown
     assert printed("report", "gpu-h100-layers")["launches"]["launch_s"] > 0.0
-    with pytest.raises(MlperfError, match="or one that ships: cpu-epyc, gpu-h100-layers"):
+    with pytest.raises(MlperfError, match="or one that ships: cpu-epyc, cpu-xeon-layers, gpu-h100-layers"):
         invoke("report", "cpu-xeon")
 
 
