@@ -38,9 +38,9 @@ BEFORE = """
 
 Mean error, mean signed error and share inside the 95 % interval. 674df03f was written before the runs; it took the busy time for
 the step. 7c3be19b came of looking at `gpu-h100-layers` alone: a step is a queue that the host fills
-([gradient_time.md](gradient_time.md#on-a-gpu)). 42b4ea7e lets trees see the shapes of products; that was chosen on steps of a processor
-(`cpu-xeon-torch`), yet after these rows had been seen: it is no judgement. The rules of thumb were changed, too: a correction of their
-sums, which least relative error does not know, is gone from them.
+([gradient_time.md](gradient_time.md#on-a-gpu)). 42b4ea7e lets trees see the shapes of products; that was chosen on
+a processor (`cpu-xeon-torch`), yet after these rows had been seen: it is no judgement. The rules of thumb were changed, too:
+a correction of their sums, which least relative error does not know, is gone from them.
 """
 
 WHY = """

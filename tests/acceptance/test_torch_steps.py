@@ -1,4 +1,4 @@
-"""Known networks on a processor as their protocol judges them, by the model that ships, through the command: what was asked is met."""
+"""Known networks on a processor as their protocol judges them, by the model that ships: what was asked is met."""
 
 from __future__ import annotations
 
