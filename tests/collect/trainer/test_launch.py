@@ -168,7 +168,7 @@ def test_a_run_too_short_for_means_is_refused_but_stored(tmp_path: Path) -> None
         ({"waits": ("disk",)}, "expected some of gradient, memory, network"),
         ({"waits": ("memory", "gradient")}, "waits for memory without waits for network"),
         ({"waits": ("network",)}, "waits for network without waits for gradient"),
-        ({"waits": ("gradient",), "max_updates": 10}, "waits and no network"),
+        ({"waits": ("gradient",), "max_updates": 10}, "waits and no --cnn"),
         ({"waits": ("gradient",), "cnn": NET}, "no number of updates"),
         ({"waits": ("gradient",), "cnn": NET, "max_updates": 1, "data": Path("x.npz")}, "a data set and waits"),
         ({"data": Path("x.npz")}, "a data set and no network"),
