@@ -104,9 +104,9 @@ def model_report(model: Model | TableModel, names: Sequence[str] | None = None) 
         part = table_part(model.target, model.fitted, model.errors, model.noise_floor)
         report = ModelReport((part,), pd.DataFrame(), (), table_report(model))
     else:
-        own = model.gradient if isinstance(model.gradient, GradientModel) else None
-        between = {} if own is None else {"launches": own.launches, "gaps": own.gaps}
-        report = ModelReport(model.parts, model.score.accuracy, model.absent, runs=run_report(model), **between)
+        report = ModelReport(model.parts, model.score.accuracy, model.absent, runs=run_report(model))
+        if isinstance(model.gradient, GradientModel):
+            report = replace(report, launches=model.gradient.launches, gaps=model.gradient.gaps)
     if names is None:
         return report
     return replace(report, runs=None, launches=None, gaps=None, parts=tuple(report.part(name) for name in names))
