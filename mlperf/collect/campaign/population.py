@@ -52,7 +52,7 @@ class Shares:
         wide = backend != EXPLICIT
         if residual is not None or modern is not None:
             return cls(n, residual or 0, modern or 0, wide)
-        shared = round(RESIDUAL_SHARE * n), round(MODERN_SHARE * n) if backend != EXPLICIT else 0
+        shared = round(RESIDUAL_SHARE * n), round(MODERN_SHARE * n) if wide else 0
         return cls(n - sum(shared), *shared, wide)
 
 

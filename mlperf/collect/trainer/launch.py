@@ -98,7 +98,7 @@ def run_ranks(launcher: list[str], n_nodes: int, folder: Path, module: str = RAN
 
 def check_ranks(n_ranks: int, launcher: list[str]) -> None:
     """Refuse more ranks than this machine can hold; a launcher with options of its own may know of other machines."""
-    n_cores = len(os.sched_getaffinity(0))
+    n_cores = os.cpu_count() or 1
     if len(launcher) == 1 and n_ranks > MOST_RANKS * n_cores:
         raise UsageError(
             f"got {n_ranks} ranks for the {n_cores} cores of this machine, expected at most {MOST_RANKS} for each",

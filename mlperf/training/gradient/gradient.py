@@ -33,8 +33,8 @@ RESIDUAL_SETTINGS: Mapping[str, Any] = {
     "max_leaf_nodes": 12,
     "min_samples_leaf": 8,
 }
-# Which code a library runs changes at edges in many sizes: of 52 networks on a processor, each left out, finer trees missed
-# convolutions by a fifth less.
+# Which code a library runs changes at edges in many sizes: with the shapes of products as columns, finer trees missed the
+# convolutions of networks left out by a fifth less (`cpu-xeon-torch`, eight folds).
 LIBRARY_SETTINGS: Mapping[str, Any] = {**RESIDUAL_SETTINGS, "max_iter": 120, "max_leaf_nodes": 20, "min_samples_leaf": 5}
 MEMORY_RESIDUAL_COLUMNS = ("access_bytes", "maps_in", "maps_out", "row_size", "subbatch_size", "step_bytes")
 GEMM_RESIDUAL_COLUMNS = ("isolated_s", "m", "n", "k", "step_bytes")
@@ -56,8 +56,8 @@ class Method:
     """How a kernel's time follows from its sizes: estimators for memory-bound kernels, for products, for products in a library.
 
     Each makes a fresh estimator from the seed; ``gemm`` None means the isolated time itself.
-    ``own`` are those of kernels with terms of their own. ``keep_totals`` rescales the fit so that the
-    sum of the training times is preserved.
+    ``own`` are those of kernels with terms of their own. ``keep_totals`` rescales the fit so that the sum of the training times
+    is preserved.
     """
 
     memory: Callable[[int], Any]
