@@ -654,5 +654,6 @@ READERS: tuple[Reader, ...] = (
     *(Reader(f"model's {name}", one("part.json", model_file(name, "model_parts")), part(home)) for name, home in PARTS.items()),
     Reader("gaps between calls", one("part.json", seeds.GAPS), part("mlperf.training.gradient.call_gaps:CallGaps"), weight=0.5),
     Reader("model's launches", one("part.json", seeds.LAUNCHES), part("mlperf.training.gradient.launches:Launches"), weight=0.5),
+    Reader("spread of costs", one("part.json", seeds.SPREAD), part("mlperf.training.systems.cost_spread:CostSpread"), weight=0.5),
     Reader("model's machine", one("part.json", seeds.MEASURED_ON), part("mlperf.training.measured_on:MeasuredOn"), weight=0.5),
 )  # fmt: skip

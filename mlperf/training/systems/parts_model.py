@@ -21,8 +21,9 @@ from mlperf.datasets.reading.read import read_table
 from mlperf.datasets.reading.run_parts import check_steps, read_steps
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.uncertainty.residual_quantiles import log_ratio_bound
+from mlperf.training.systems.step_design import coded, part_labels
 from mlperf.training.systems.step_parts import RUN, SUBBATCH, SYSTEM, ComposedSteps, train_composed
-from mlperf.training.systems.system_fit import StepPredictions, coded, part_labels
+from mlperf.training.systems.system_fit import StepPredictions
 from mlperf.training.table.table_model import TableModel
 
 N_FOLDS = 4
@@ -43,7 +44,7 @@ class PartsModel(Shown):
     apart : tuple of str
         Columns whose levels are models of their own.
     labels : tuple of str
-        Those levels, as `mlperf.training.systems.system_fit.part_labels` writes them.
+        Those levels, as `mlperf.training.systems.step_design.part_labels` writes them.
     steps : tuple of ComposedSteps
         One a level.
     bounds : mapping of str to (float, float)

@@ -28,7 +28,7 @@ Fit = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Squares:
+class RelativeSquares:
     """The squared relative errors of any costs, as ``|matrix costs - target|^2``: of the rows, or of the triangle of many rows.
 
     ``size`` of each term is the largest, ``share`` the mean of its shares of a step, a unit of it taken as a second.
@@ -41,7 +41,7 @@ class _Squares:
     n_rows: int
 
     @classmethod
-    def of(cls, relative: FloatArray, weights: FloatArray | None = None) -> _Squares:
+    def of(cls, relative: FloatArray, weights: FloatArray | None = None) -> RelativeSquares:
         """Of terms over the time of their step, shape (n_rows, n_terms), and weights, shape (n_rows,)."""
         if not np.isfinite(relative).all():
             raise FitError(
@@ -68,15 +68,25 @@ class _Squares:
         found[kept] = _non_negative(self.matrix[:, kept], self.target, self.size[kept])
         return found
 
+    def noise(self, costs: FloatArray | None = None) -> float:
+        """Standard deviation of relative errors, by default of the costs with the least; 0 of no more rows than terms."""
+        costs = self.costs() if costs is None else costs
+        n_left = self.n_rows - np.count_nonzero(costs)
+        return float(np.sqrt(self.error(costs) / n_left)) if n_left > 0 else 0.0
+
     def shared_costs(self) -> FloatArray:
         """Costs as of `shared_costs`."""
         costs = self.costs()
-        n_left = self.n_rows - np.count_nonzero(costs)
-        if n_left <= 0:
+        if self.n_rows <= np.count_nonzero(costs):
             return costs
         size = np.where(self.share > 0.0, self.share, 1.0)
-        prior = np.sqrt(self.error(costs) / n_left) * np.diag(size)
+        prior = self.noise(costs) * np.diag(size)
         return _non_negative(np.vstack([self.matrix, prior]), np.concatenate([self.target, np.zeros(len(size))]), size)
+
+
+def relative_squares(design: FloatArray, seconds: FloatArray) -> RelativeSquares:
+    """The squared relative errors of any costs of the terms of a design, shape (n_rows, n_terms), on measured seconds."""
+    return RelativeSquares.of(design / seconds[:, None])
 
 
 def relative_costs(design: FloatArray, seconds: FloatArray, weights: FloatArray | None = None) -> FloatArray:
@@ -87,7 +97,7 @@ def relative_costs(design: FloatArray, seconds: FloatArray, weights: FloatArray 
     FitError
         Values of the design are beyond numbers, or the active set did not settle.
     """
-    return _Squares.of(design / seconds[:, None], weights).costs()
+    return RelativeSquares.of(design / seconds[:, None], weights).costs()
 
 
 def shared_costs(design: FloatArray, seconds: FloatArray, weights: FloatArray | None = None) -> FloatArray:
@@ -115,7 +125,7 @@ def shared_costs(design: FloatArray, seconds: FloatArray, weights: FloatArray | 
     ----------
     Hoerl and Kennard (1970), Ridge Regression.
     """
-    return _Squares.of(design / seconds[:, None], weights).shared_costs()
+    return RelativeSquares.of(design / seconds[:, None], weights).shared_costs()
 
 
 def robust_costs(design: FloatArray, seconds: FloatArray) -> FloatArray:
@@ -139,13 +149,13 @@ def robust_costs(design: FloatArray, seconds: FloatArray) -> FloatArray:
     Huber (1981), Robust Statistics, chapter 7: iteratively reweighted least squares.
     """
     relative = design / seconds[:, None]
-    costs = _Squares.of(relative).shared_costs()
+    costs = RelativeSquares.of(relative).shared_costs()
     for _ in range(MOST_ROUNDS):
         errors = np.abs(design @ costs / seconds - 1.0)
         most = HUBER * STD_OF_MEDIAN * float(np.median(errors))
         if most < SETTLED:
             return costs
-        found = _Squares.of(relative, most / np.maximum(errors, most)).shared_costs()
+        found = RelativeSquares.of(relative, most / np.maximum(errors, most)).shared_costs()
         if np.allclose(found, costs, rtol=SETTLED, atol=0.0):
             return found
         costs = found
@@ -167,7 +177,7 @@ def costs_by_aic(design: FloatArray, seconds: FloatArray) -> FloatArray:
     From all terms with a cost, one after the other goes as long as n log(RSS / n) + 2 k falls; with so few rows that nothing is
     left to judge by, all stay.
     """
-    squares = _Squares.of(design / seconds[:, None])
+    squares = RelativeSquares.of(design / seconds[:, None])
     costs = squares.costs()
     kept = np.flatnonzero(costs > 0.0)
     if squares.n_rows <= len(kept) + 1:
@@ -184,7 +194,7 @@ def costs_by_aic(design: FloatArray, seconds: FloatArray) -> FloatArray:
     return costs
 
 
-def _aic(squares: _Squares, costs: FloatArray) -> float:
+def _aic(squares: RelativeSquares, costs: FloatArray) -> float:
     mean = max(squares.error(costs) / squares.n_rows, float(np.finfo(float).tiny))
     return float(squares.n_rows * np.log(mean) + 2.0 * np.count_nonzero(costs))
 

@@ -15,15 +15,14 @@ from mlperf.core.json_fields import Fields, frame_from_dict
 from mlperf.core.shown import Shown, plain
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.uncertainty.residual_quantiles import log_ratio_bound
+from mlperf.training.systems.cost_spread import CostSpread, log_half_width
 from mlperf.training.systems.step_columns import COLUMNS, derived_columns, networks_of, step_columns
+from mlperf.training.systems.step_design import UNKNOWN, coded, design_matrix, levels_of, part_labels
 from mlperf.training.systems.step_terms import BUBBLE, PASS, STEP_TERMS, StepTerm, components
 
-WORK = ("compute", "recomputation")
-"""Components whose costs belong to the device: they differ where ``factors`` do."""
-
 OF_NETWORKS = ("networks", "errors_of_networks")
+SPREAD = "spread"
 STEP = "step_s"
-UNKNOWN = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,6 +104,8 @@ class SystemFit(Shown):
         What tells each network of the rows, see `mlperf.training.systems.step_columns.networks_of`; empty where nothing does.
     errors_of_networks : array
         Root mean square of log(measured / predicted) of each network when it is left out; empty of fewer than three.
+    spread : CostSpread or None
+        How unsure the costs are; None in files of earlier releases, whose intervals are as wide beyond the rows as within.
     bounds : mapping of str to (float, float)
         Range of each column of the rows.
     groups : str or None
@@ -134,6 +135,7 @@ class SystemFit(Shown):
     log_ratios_of_counts: FloatArray
     networks: tuple[tuple[float, ...], ...]
     errors_of_networks: FloatArray
+    spread: CostSpread | None
     bounds: Mapping[str, tuple[float, float]]
     groups: str | None
     left_out: Mapping[str, str]
@@ -161,12 +163,13 @@ class SystemFit(Shown):
             hint = "Rows to predict need the columns of the rows that were trained on."
             raise DataError(f"got rows from which {missing[0]!r} cannot be worked out", place="rows", hint=hint)
         design, of_column = design_matrix(self.step_terms, derived, rows, self.factors, self.levels)
-        seconds = design * self.costs[self.part_of(rows)]
+        part = self.part_of(rows)
+        seconds = design * self.costs[part]
         step_s = seconds.sum(axis=1)
         parts = self._parts(seconds, of_column, derived["bubble"])
         reason = self.reasons(columns)
         beyond = columns["n_gpus"] > self.bounds["n_gpus"][1]
-        factor = np.exp(self._log_half_width(beyond, networks_of(columns), level))
+        factor = np.exp(self._log_half_width(beyond, networks_of(columns), self._excess(design, step_s, part), level))
         return StepPredictions(
             step_s,
             parts,
@@ -177,15 +180,20 @@ class SystemFit(Shown):
             columns["minibatch_size"] / step_s,
         )
 
-    def _log_half_width(self, beyond: BoolArray, networks: Sequence[tuple[float, ...]], level: float) -> FloatArray:
-        """Of each row's interval: as wide as rows left out ask for, and counts or networks left out where it is beyond those."""
+    def _excess(self, design: FloatArray, step_s: FloatArray, part: IntArray) -> FloatArray:
+        return np.zeros(len(step_s)) if self.spread is None else self.spread.excess(design, step_s, part)
+
+    def _log_half_width(
+        self, beyond: BoolArray, networks: Sequence[tuple[float, ...]], excess: FloatArray, level: float
+    ) -> FloatArray:
+        """Of each row's interval: of rows left out, of counts or networks left out where it is beyond those, and of its costs."""
         own = log_ratio_bound(self.log_ratios, level, int(np.count_nonzero(self.costs)))
         more = np.where(beyond, log_ratio_bound(self.log_ratios_of_counts, level), np.nan)
         # Rows of one network are missed alike: as many errors as networks, not as rows.
         known = set(self.networks)
         unseen = np.array([each not in known for each in networks] or [False] * len(beyond))
         other = np.where(unseen, log_ratio_bound(self.errors_of_networks, level), np.nan)
-        return np.fmax(own, np.fmax(more, other))
+        return log_half_width(own, (more, other), excess)
 
     def _parts(self, seconds: FloatArray, of_column: Sequence[StepTerm], bubble: FloatArray) -> dict[str, FloatArray]:
         """Seconds of each component; of what passes take, the share in which the pipeline fills and drains is the bubble's."""
@@ -233,7 +241,7 @@ class SystemFit(Shown):
         names = [
             (term, level)
             for term in self.step_terms
-            for level in (_levels_of(term, self.factors, self.levels) or ((UNKNOWN, UNKNOWN),))
+            for level in (levels_of(term, self.factors, self.levels) or ((UNKNOWN, UNKNOWN),))
         ]
         rows = [
             {
@@ -259,7 +267,9 @@ class SystemFit(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """The document that `mlperf.save_model` writes, without its envelope."""
-        found = {name: plain(getattr(self, name)) for name in self.__slots__}
+        found = {name: plain(getattr(self, name)) for name in self.__slots__ if name != SPREAD}
+        if self.spread is not None:
+            found[SPREAD] = self.spread.to_dict()
         # Files of earlier releases know of no networks, and are written again as they were.
         return found if self.networks else {name: value for name, value in found.items() if name not in OF_NETWORKS}
 
@@ -285,6 +295,7 @@ class SystemFit(Shown):
                 log_ratios_of_counts=fields.numbers("log_ratios_of_counts", finite=False),
                 networks=_networks(fields),
                 errors_of_networks=np.empty(0) if fields.missing("errors_of_networks") else fields.numbers("errors_of_networks"),
+                spread=None if fields.missing(SPREAD) else CostSpread.from_dict(fields.raw(SPREAD), f"{path}.{SPREAD}"),
                 bounds={str(name): (float(low), float(high)) for name, (low, high) in fields.raw("bounds").items()},
                 groups=None if fields.absent("groups") else fields.text("groups"),
                 left_out={str(name): str(why) for name, why in fields.raw("left_out").items()},
@@ -301,79 +312,17 @@ class SystemFit(Shown):
         without = [name for name in found.factors if not found.levels.get(name)]
         if without:
             raise DataError(f"got no levels of {without[0]!r}", place=f"{path}.levels")
-        n_costs = sum(max(len(_levels_of(term, found.factors, found.levels)), 1) for term in found.step_terms)
+        n_costs = sum(max(len(levels_of(term, found.factors, found.levels)), 1) for term in found.step_terms)
         if costs.shape != (len(found.parts), n_costs):
             expected = f"{len(found.parts)} rows of {n_costs}"
             raise DataError(f"got {costs.shape[0]} rows of {costs.shape[1]} costs, expected {expected}", place=f"{path}.costs")
+        if found.spread is not None and found.spread.covariance.shape[:2] != costs.shape:
+            got = f"got the spread of {found.spread.covariance.shape[:2]} parts and costs, expected that of {costs.shape}"
+            raise DataError(got, place=f"{path}.{SPREAD}", hint="Train the model again from its table.")
         return found
-
-
-def design_matrix(
-    terms: Sequence[StepTerm],
-    derived: Mapping[str, FloatArray],
-    rows: pd.DataFrame,
-    factors: Sequence[str],
-    levels: Mapping[str, Sequence[str]],
-) -> tuple[FloatArray, list[StepTerm]]:
-    """Columns of all terms, those of work once for every level of every factor; and the term of each column.
-
-    Levels of several factors add: a pair of levels that was never measured together can be predicted.
-
-    Raises
-    ------
-    DataError
-        A level that was never measured.
-    """
-    columns: list[FloatArray] = []
-    of_column: list[StepTerm] = []
-    codes = {name: coded(rows[name].astype(str).tolist(), levels[name], name) for name in factors}
-    for term in terms:
-        split = _levels_of(term, factors, levels)
-        for factor, level in split:
-            columns.append(term.values(derived) * (codes[factor] == list(levels[factor]).index(level)))
-        if not split:
-            columns.append(term.values(derived))
-        of_column += [term] * max(len(split), 1)
-    return np.column_stack(columns), of_column
-
-
-def _levels_of(term: StepTerm, factors: Sequence[str], levels: Mapping[str, Sequence[str]]) -> tuple[tuple[str, str], ...]:
-    return tuple((name, level) for name in factors for level in levels[name]) if term.component in WORK else ()
 
 
 def _networks(fields: Fields) -> tuple[tuple[float, ...], ...]:
     # Files of earlier releases do not know them.
     found = [] if fields.missing("networks") else fields.raw("networks")
     return tuple(tuple(float(value) for value in each) for each in found)
-
-
-def part_labels(rows: pd.DataFrame, apart: Sequence[str]) -> list[str]:
-    """Levels of the columns fitted apart, joined; empty names without any.
-
-    Raises
-    ------
-    DataError
-        A column is missing.
-    """
-    missing = [name for name in apart if name not in rows]
-    if missing:
-        raise DataError(f"has no column {missing[0]!r}, expected it: its levels were fitted by themselves", place="rows")
-    if not apart:
-        return [UNKNOWN] * len(rows)
-    return [" | ".join(map(str, row)) for row in rows[list(apart)].itertuples(index=False)]
-
-
-def coded(labels: Sequence[str], known: Sequence[str], what: str) -> IntArray:
-    """Position of each label among the known ones.
-
-    Raises
-    ------
-    DataError
-        A label that was never measured.
-    """
-    places = {name: place for place, name in enumerate(known)}
-    unknown = next((label for label in labels if label not in places), None)
-    if unknown is not None:
-        few = ", ".join(list(known)[:5])
-        raise DataError(f"got {unknown!r} for {what}, which was never measured", place="rows", hint=f"Measured: {few}.")
-    return np.array([places[label] for label in labels], int)

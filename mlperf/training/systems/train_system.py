@@ -19,7 +19,9 @@ from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.datasets.reading.time_units import TIME_SUFFIXES, seconds_in
 from mlperf.models.validation.folds import grouped_folds, leave_one_group_out
 from mlperf.models.validation.scores import adjusted_r2
+from mlperf.training.systems.cost_spread import CostSpread
 from mlperf.training.systems.step_columns import COLUMNS, check_batches, derived_columns, networks_of, step_columns
+from mlperf.training.systems.step_design import coded, design_matrix, part_labels
 from mlperf.training.systems.step_fit import (
     METHODS,
     chosen_method,
@@ -30,7 +32,7 @@ from mlperf.training.systems.step_fit import (
     relative_costs,
 )
 from mlperf.training.systems.step_terms import ALL, StepTerm, terms_of
-from mlperf.training.systems.system_fit import SystemFit, coded, design_matrix, part_labels
+from mlperf.training.systems.system_fit import SystemFit
 
 N_FOLDS = 10
 MOST_ALONE = 40
@@ -281,6 +283,7 @@ def _fitted(
         log_ratios_of_counts=far[np.isfinite(far)],
         networks=data.networks,
         errors_of_networks=errors_of_networks(data, method),
+        spread=CostSpread.of(data.design, data.seconds, costs, data.part),
         bounds={name: (float(values.min()), float(values.max())) for name, values in bounded.items()},
         groups=groups,
         left_out=left,
