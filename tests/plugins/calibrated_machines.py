@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from mlperf.systems.base.times import ComponentTimes, RunGrid
+from mlperf.systems.sprint.simulate import Simulation, simulate_iterations
+
+if TYPE_CHECKING:
+    from made_once import Once
 
 Case = tuple[ComponentTimes, RunGrid]
 Machine = Callable[..., Case]
@@ -47,6 +51,19 @@ def calibrated(reference: Any) -> Machine:
         return times, RunGrid(n_nodes, machine["n_gpus_per_node"], subbatch_size, table["dataset_size"])
 
     return build
+
+
+@pytest.fixture(scope="session")
+def twice_simulated(calibrated: Machine, made_once: Once) -> Callable[..., list[Simulation]]:
+    """``twice_simulated("kfc", nodes, subbatch, variation)``: runs of seeds 0 and 1, made for all files that look at them."""
+
+    def runs(*case: Any) -> list[Simulation]:
+        found: list[Simulation] = made_once(
+            f"simulated {case}", lambda: [simulate_iterations(*calibrated(*case), n) for n in (0, 1)]
+        )
+        return found
+
+    return runs
 
 
 @pytest.fixture(scope="session")

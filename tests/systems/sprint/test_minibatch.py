@@ -13,11 +13,12 @@ from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.minibatch import gradient_count_variance, minibatch_distribution, minibatch_std
 from mlperf.systems.sprint.outputs import mean_minibatch_size
-from mlperf.systems.sprint.simulate import simulate_iterations
+from mlperf.systems.sprint.simulate import Simulation
 
 pytestmark = pytest.mark.slow
 
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
+Simulated = Callable[..., list[Simulation]]
 
 
 def test_without_sums_and_jitter_it_is_binomial(light: Machine) -> None:
@@ -54,12 +55,12 @@ def test_the_distribution_has_the_mean_of_the_conservation_law(calibrated: Machi
 @pytest.mark.parametrize(("machine", "nodes", "subbatch"), [("kfc", 8, 8), ("kfc", 8, 4), ("tsubame2", 16, 5)])
 @pytest.mark.parametrize("variation", [0.05, 0.2])
 def test_spread_and_shape_are_those_of_the_simulation(
-    calibrated: Machine, machine: str, nodes: int, subbatch: int, variation: float
+    calibrated: Machine, twice_simulated: Simulated, machine: str, nodes: int, subbatch: int, variation: float
 ) -> None:
     """Updates faster than iterations: standard deviation within 10 %, total variation as between halves of a simulation."""
     times, run = calibrated(machine, nodes, subbatch, variation)
     state = solve_iterations(times, run)
-    simulated = [simulate_iterations(times, run, seed).minibatch for seed in range(2)]
+    simulated = [each.minibatch for each in twice_simulated(machine, nodes, subbatch, variation)]
     assert minibatch_std(times, state, run).item() == pytest.approx(np.mean([each.std for each in simulated]), rel=0.10)
     distribution = minibatch_distribution(times, state, run)
     assert np.mean([distribution.total_variation(each) for each in simulated]) < 0.16

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,32 @@ import pytest
 from mlperf.core.errors import UsageError
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.outputs import epoch_outputs
-from mlperf.systems.sprint.recursion import RecursionPlan, refine_by_recursion
-from mlperf.systems.sprint.simulate import simulate_iterations
+from mlperf.systems.sprint.recursion import RecursionPlan, Refinement, refine_by_recursion
+from mlperf.systems.sprint.simulate import Simulation
 
 pytestmark = pytest.mark.slow
 
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
+Refine = Callable[..., Refinement]
 
 
-def test_it_is_within_one_and_a_half_per_cent_of_the_simulation(reference: Any, calibrated: Machine, light: Machine) -> None:
+@pytest.fixture(scope="module")
+def refined_of(calibrated: Machine) -> Refine:
+    """``refined_of("kfc", nodes, subbatch, variation)``: a machine's refinement, made once for the tests of this file."""
+
+    @cache
+    def refined(*case: Any) -> Refinement:
+        return refine_by_recursion(*calibrated(*case), seed=0)
+
+    return refined
+
+
+def test_it_is_within_one_and_a_half_per_cent_of_the_simulation(reference: Any, refined_of: Refine, light: Machine) -> None:
     for case in reference("sprint_simulation.json")["cases"][:6]:
-        of_light = case["machine"] == "light"
-        times, run = light(case["work_s"], 0.2) if of_light else calibrated(case["machine"], case["nodes"], case["subbatch"], 0.2)
-        refined = refine_by_recursion(times, run, seed=0)
+        if case["machine"] == "light":
+            refined = refine_by_recursion(*light(case["work_s"], 0.2), seed=0)
+        else:
+            refined = refined_of(case["machine"], case["nodes"], case["subbatch"], 0.2)
         update_s = refined.state.update_iteration_s.item()
         assert update_s == pytest.approx(case["update_s"], rel=0.015)
         assert update_s == pytest.approx(case["recursion_update_s"], rel=0.003)
@@ -34,22 +48,26 @@ def test_it_is_within_one_and_a_half_per_cent_of_the_simulation(reference: Any, 
 @pytest.mark.parametrize(("machine", "nodes", "subbatch"), [("kfc", 8, 4), ("tsubame2", 32, 1)])
 @pytest.mark.parametrize("variation", [0.05, 0.2])
 def test_distributions_are_those_of_the_simulation(
-    calibrated: Machine, machine: str, nodes: int, subbatch: int, variation: float
+    refined_of: Refine,
+    twice_simulated: Callable[..., list[Simulation]],
+    machine: str,
+    nodes: int,
+    subbatch: int,
+    variation: float,
 ) -> None:
     """Standard deviation within 10 %, also where updates are slower than iterations (T2 (32,1))."""
-    times, run = calibrated(machine, nodes, subbatch, variation)
-    refined = refine_by_recursion(times, run, seed=1)
-    simulated = [simulate_iterations(times, run, seed) for seed in range(2)]
+    refined = refined_of(machine, nodes, subbatch, variation)
+    simulated = twice_simulated(machine, nodes, subbatch, variation)
     assert refined.minibatch.std == pytest.approx(np.mean([each.minibatch.std for each in simulated]), rel=0.10)
     assert refined.buffers.mean == pytest.approx(np.mean([each.buffers.mean for each in simulated]), rel=0.015)
     assert refined.staleness.total_variation(simulated[0].staleness) < 0.03
     assert refined.minibatch.total_variation(simulated[0].minibatch) < 0.16
 
 
-def test_parts_sum_to_the_periods_and_nothing_is_lost(calibrated: Machine) -> None:
+def test_parts_sum_to_the_periods_and_nothing_is_lost(calibrated: Machine, refined_of: Refine) -> None:
     """The breakdown of counted parts, and N_mb of the recursion against M n b U/G."""
     times, run = calibrated("kfc", 8, 8, 0.2)
-    refined = refine_by_recursion(times, run, seed=2)
+    refined = refined_of("kfc", 8, 8, 0.2)
     outputs = epoch_outputs(times, refined.state, run)
     assert sum(outputs.update_breakdown_s.values()) == pytest.approx(refined.state.update_iteration_s, rel=1e-3)
     assert sum(outputs.gpu_breakdown_s.values()) == pytest.approx(refined.state.gpu_iteration_s, rel=1e-3)
