@@ -171,14 +171,17 @@ def update_log_factors(
     first = np.array([NOISE_SHARE**2 * float(np.mean(np.square(shares[column == kind]) @ spreads)) for kind in range(n_columns)])
     counts = np.bincount(column, minlength=n_columns)
 
+    told, guessed, believed = shares * prior_std, NOISE_ROWS * first, NOISE_ROWS + counts
+
     def next_round(variance: FloatArray) -> tuple[FloatArray, float]:
-        scale = _scale(prior_std, shares, log_ratio, variance[column])
-        mean, covariance = _posterior(scale * prior_std, shares, log_ratio, variance[column])
+        weight = 1.0 / np.maximum(variance[column], LEAST_VARIANCE)
+        scale = _scale(told, weight, log_ratio)
+        mean, covariance = _posterior(scale * prior_std, shares, log_ratio, weight)
         unexplained = np.square(log_ratio - shares @ mean) + np.einsum("rc,cd,rd->r", shares, covariance, shares)
-        return (NOISE_ROWS * first + np.bincount(column, unexplained, minlength=n_columns)) / (NOISE_ROWS + counts), scale
+        return (guessed + np.bincount(column, unexplained, minlength=n_columns)) / believed, scale
 
     variance, scale = _after_rounds(next_round, first)
-    mean, covariance = _posterior(scale * prior_std, shares, log_ratio, variance[column])
+    mean, covariance = _posterior(scale * prior_std, shares, log_ratio, 1.0 / np.maximum(variance[column], LEAST_VARIANCE))
     if not n_columns:
         return LogFactors(names, prior_std, mean, covariance, np.sqrt(variance), kinds)
     scatter = own_scatter(prior_std, shares, log_ratio, column, variance, first, NOISE_ROWS)
@@ -198,23 +201,25 @@ def _after_rounds(next_round: Callable[[FloatArray], tuple[FloatArray, float]], 
     return rounds[-1]
 
 
-def _scale(prior_std: FloatArray, shares: FloatArray, log_ratio: FloatArray, noise_var: FloatArray) -> float:
-    """The likeliest of `SCALES` for known noise, each direction that the rows tell by itself; at least 1."""
-    scaled, weight = shares * prior_std, 1.0 / np.maximum(noise_var, LEAST_VARIANCE)
+def _scale(scaled: FloatArray, weight: FloatArray, log_ratio: FloatArray) -> float:
+    """The likeliest of `SCALES` for known noise, each direction that the rows tell by itself; at least 1.
+
+    ``scaled`` are shares times what the model does not know, ``weight`` the reciprocal variance of each row.
+    """
     told, directions = np.linalg.eigh((scaled * weight[:, None]).T @ scaled)
     is_told = told > 1e-9 * max(float(told.max(initial=0.0)), 1.0)
     squares = np.square(directions.T @ (scaled.T @ (weight * log_ratio)))[is_told] / told[is_told]
-    spread = 1.0 + np.multiply.outer(SCALES, told[is_told])
-    misfit = (np.log(spread) + squares / spread).sum(axis=1)
+    # One row a direction, which are few: sums over rows take a third of the time that sums within short rows do.
+    spread = 1.0 + np.multiply.outer(told[is_told], SCALES)
+    misfit = (np.log(spread) + squares[:, None] / spread).sum(axis=0)
     likeliest = np.argmin(misfit + DISBELIEF)
     return float(np.sqrt(SCALES[likeliest]))
 
 
 def _posterior(
-    prior_std: FloatArray, shares: FloatArray, log_ratio: FloatArray, noise_var: FloatArray
+    prior_std: FloatArray, shares: FloatArray, log_ratio: FloatArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Mean (n_components,) and covariance of the logarithms for known noise; a component that is known exactly stays so."""
-    weight = 1.0 / np.maximum(noise_var, LEAST_VARIANCE)
     scaled = shares * prior_std
     inner = np.linalg.inv(np.eye(len(prior_std)) + (scaled * weight[:, None]).T @ scaled)
     covariance = prior_std[:, None] * inner * prior_std
