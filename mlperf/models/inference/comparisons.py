@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.linalg import lapack
 
-from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import FitError
 from mlperf.models.algebra.aliasing import factor_columns
 from mlperf.models.algebra.blockqr import upper_factor
@@ -71,13 +73,19 @@ class Lines:
     observed: FloatArray
 
 
+@lru_cache(maxsize=64)
+def _upper(n: int) -> BoolArray:
+    """Which elements of a square matrix are not below its diagonal."""
+    return np.tri(n, dtype=np.bool_).T
+
+
 class FittedModel:
     """One model in these coordinates: basis, triangle and inverse of its columns."""
 
     def __init__(self, data: Coordinates, columns: IntArray) -> None:
         self.columns = columns
         packed, tau, _, _ = lapack.dgeqrf(np.asfortranarray(data.columns[:, columns]))
-        self.triangle = np.triu(packed[: len(columns)])
+        self.triangle = np.where(_upper(len(columns)), packed[: len(columns)], 0.0)
         self.basis = np.asarray(lapack.dorgqr(packed[:, : len(columns)], tau)[0])
         self.inverse = lapack.dtrtri(self.triangle)[0]
         self.position = {int(column): place for place, column in enumerate(columns)}
@@ -90,7 +98,7 @@ class FittedModel:
         """Orthonormal basis of what the model loses without the columns at ``places``, shape (rank, n_places)."""
         if len(places) == 1:
             direction = self.basis @ self.inverse[places[0]]
-            return np.asarray(direction / np.linalg.norm(direction))[:, None]
+            return np.asarray(direction / math.sqrt(direction @ direction))[:, None]
         return np.asarray(self.basis @ np.linalg.qr(self.inverse[places].T)[0])
 
 
@@ -107,7 +115,11 @@ def moving_lines(model: FittedModel, response: FloatArray, groups: Sequence[IntA
 
 def quadratic(start: FloatArray, direction: FloatArray) -> FloatArray:
     """Coefficients of |start + t * direction|**2 summed over the first axis, shape (3, ...)."""
-    return np.stack([np.square(start).sum(axis=0), 2.0 * (start * direction).sum(axis=0), np.square(direction).sum(axis=0)])
+    coefficients = np.empty((3, *start.shape[1:]))
+    np.add.reduce(start * start, axis=0, out=coefficients[0])
+    np.multiply(2.0, np.add.reduce(start * direction, axis=0), out=coefficients[1])
+    np.add.reduce(direction * direction, axis=0, out=coefficients[2])
+    return coefficients
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,7 +189,7 @@ class Comparisons:
         """Raise where these columns do not give the residual sums of squares that the selection compared."""
         t = self.lines.observed[0]
         seen = whole[0, :, 0] + whole[1, :, 0] * t + whole[2, :, 0] * t * t
-        if not np.allclose(seen, recorded, rtol=RECORDED_TOLERANCE, atol=1e-30):
+        if not (np.abs(seen - recorded) <= 1e-30 + RECORDED_TOLERANCE * np.abs(recorded)).all():
             raise FitError("the columns of a term depend on the other terms of the model", place="selective inference")
 
     def _changes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -268,7 +269,7 @@ def _added(block: FloatArray, response: FloatArray, limits: FloatArray) -> tuple
         for _ in range(2):
             for direction in basis:
                 column -= (direction @ column) * direction
-        length = float(np.linalg.norm(column))
+        length = math.sqrt(column @ column)
         if length < limits[j] or length == 0.0:
             continue
         basis.append(column / length)
