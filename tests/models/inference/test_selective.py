@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -152,19 +151,19 @@ def test_the_feasible_set_is_where_the_selection_takes_the_same_path(direction: 
         assert (quadratics[0] + quadratics[1] * lines.observed + quadratics[2] * lines.observed**2 <= 1e-12).all()
         pieces = feasible_pieces(quadratics, lines.observed, signed=np.ones(len(tested), dtype=bool))
         design = np.column_stack([np.ones(40), X])
-        for test, t_factor in itertools.product(range(len(tested)), [-3.0, -1.0, -0.4, 0.2, 0.6, 0.9, 1.0, 1.3, 2.0, 5.0]):
-            place = int(tested[test][0])
+        for test, (place,) in enumerate(tested):
             kept = design[:, model.columns]
             coef = np.linalg.lstsq(kept, y, rcond=None)[0]
             others = np.delete(kept, place, axis=1)
             alone = kept[:, place] - others @ np.linalg.lstsq(others, kept[:, place], rcond=None)[0]
-            moved = triangle(X, y + (t_factor - 1.0) * coef[place] * alone)
-            again = select(moved, assign, selection.criterion, direction)
             mine = pieces.owner == test
-            t = t_factor * lines.observed[test]
-            inside = bool(((pieces.lower[mine] <= t) & (t <= pieces.upper[mine])).any())
-            assert inside == (the_path(again) == the_path(selection))
-            n_outside += not inside
+            for t_factor in (-3.0, -1.0, -0.4, 0.2, 0.6, 0.9, 1.0, 1.3, 2.0, 5.0):
+                moved = triangle(X, y + (t_factor - 1.0) * coef[place] * alone)
+                again = select(moved, assign, selection.criterion, direction)
+                t = t_factor * lines.observed[test]
+                inside = bool(((pieces.lower[mine] <= t) & (t <= pieces.upper[mine])).any())
+                assert inside == (the_path(again) == the_path(selection))
+                n_outside += not inside
     assert n_outside > 10
 
 

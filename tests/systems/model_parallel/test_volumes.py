@@ -39,27 +39,29 @@ def counted(table: LayerTable, source: int, target: int, one: tuple[int, int], t
     rows_s, rows_d = int(table.rows[source]), int(table.rows[target])
     upper = max(source, target)
     kernel, stride, pad = int(table.kernel[upper]), int(table.stride[upper]), int(table.pad[upper])
-    owner = np.empty(rows_s, dtype=int)
-    for q in range(p_s):
-        owner[rows_s * q // p_s : rows_s * (q + 1) // p_s] = q
+    owner = [q for q in range(p_s) for _ in range(rows_s * q // p_s, rows_s * (q + 1) // p_s)]
+    # How many rows each stripe of the target needs of each stripe of the source, in whichever copy.
+    held = []
+    for p in range(p_d):
+        mine = range(rows_d * p // p_d, rows_d * (p + 1) // p_d)
+        needed = set()
+        if table.kind[upper] == "fc":
+            needed = set(range(rows_s)) if mine else set()
+        elif target > source:
+            needed = {at for row in mine for at in range(row * stride - pad, row * stride - pad + kernel)}
+        else:
+            needed = {at for at in range(rows_s) for row in mine if 0 <= row + pad - at * stride < kernel}
+        inside = sorted(at for at in needed if 0 <= at < rows_s)
+        if needed and table.kind[upper] != "fc" and inside:
+            inside = list(range(inside[0], inside[-1] + 1))
+        held.append([sum(1 for at in inside if owner[at] == q) for q in range(p_s)])
     most = 0.0
     for copy in range(r_d):
         samples = range(copy, lcm(r_s, r_d), r_d)
         for p in range(p_d):
-            mine = range(rows_d * p // p_d, rows_d * (p + 1) // p_d)
-            needed = set()
-            if table.kind[upper] == "fc":
-                needed = set(range(rows_s)) if mine else set()
-            elif target > source:
-                needed = {at for row in mine for at in range(row * stride - pad, row * stride - pad + kernel)}
-            else:
-                needed = {at for at in range(rows_s) for row in mine if 0 <= row + pad - at * stride < kernel}
-            inside = np.array(sorted(at for at in needed if 0 <= at < rows_s), dtype=int)
-            if needed and table.kind[upper] != "fc" and inside.size:
-                inside = np.arange(inside.min(), inside.max() + 1)
             machine = copy * p_d + p
-            read = [int(np.sum((sample % r_s) * p_s + owner[inside] != machine)) for sample in samples]
-            most = max(most, float(np.mean(read)))
+            read = [sum(n for q, n in enumerate(held[p]) if (sample % r_s) * p_s + q != machine) for sample in samples]
+            most = max(most, sum(read) / len(read))
     return float(table.per[source]) * most
 
 
