@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,8 @@ MOST_AT_ONCE = 10**6
 """Numbers of the samples that are fitted together."""
 
 Labels = np.ndarray[tuple[int, int], np.dtype[np.object_]]
+Split = tuple[IntArray, IntArray]
+"""Rows left out together, shape (n_folds, size), and the rows that stay for each, shape (n_folds, n_rows - size)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,14 +184,15 @@ def left_out_residuals(log_ratio: FloatArray, groups: GroupColumns, depth: int, 
 
 def left_out_by_depth(log_ratio: FloatArray, groups: GroupColumns, deepest: int, folds: Sequence[IntArray]) -> FloatArray:
     """`left_out_residuals` of every depth from -1 on, shape (deepest + 2, n_rows): a depth has the factors of the one before it."""
+    return _by_depth(log_ratio, groups, deepest, splits(folds, len(log_ratio)))
+
+
+def _by_depth(log_ratio: FloatArray, groups: GroupColumns, deepest: int, parts: Iterable[Split]) -> FloatArray:
     found = np.empty((deepest - UNCHANGED + 1, len(log_ratio)))
     found[0] = log_ratio
     if deepest == UNCHANGED:
         return found
-    for tests in equal_folds(folds, len(log_ratio)):
-        kept = np.ones((len(tests), len(log_ratio)), bool)
-        np.put_along_axis(kept, tests, values=False, axis=1)
-        train = np.nonzero(kept)[1].reshape(len(tests), -1)
+    for tests, train in parts:
         common, shifts = _fitted(log_ratio[train], groups.numbers[train], groups.n_groups, deepest)
         rest, shift = log_ratio[tests] - common[:, None], np.zeros(tests.shape)
         found[1, tests] = rest
@@ -205,6 +210,20 @@ def equal_folds(folds: Sequence[IntArray], n_rows: int) -> Iterator[IntArray]:
         yield from (np.array(alike[start : start + at_once]) for start in range(0, len(alike), at_once))
 
 
+def splits(folds: Sequence[IntArray], n_rows: int) -> Iterator[Split]:
+    """Folds of one size, see `equal_folds`, and for each of them the other rows."""
+    for tests in equal_folds(folds, n_rows):
+        kept = np.ones((len(tests), n_rows), bool)
+        np.put_along_axis(kept, tests, values=False, axis=1)
+        yield tests, np.nonzero(kept)[1].reshape(len(tests), -1)
+
+
+@lru_cache(maxsize=4)
+def _few_row_splits(n_rows: int) -> tuple[Split, ...]:
+    """`splits` of `row_folds` of so few rows that they are left out one by one: asked for again for every row that is left out."""
+    return tuple(splits(row_folds(n_rows), n_rows))
+
+
 def mean_error(residuals: FloatArray) -> float:
     """Mean of |prediction / measured - 1|, of log(measured / prediction)."""
     return float(np.mean(np.abs(np.expm1(-residuals))))
@@ -212,19 +231,23 @@ def mean_error(residuals: FloatArray) -> float:
 
 def best_depth(log_ratio: FloatArray, groups: GroupColumns) -> int:
     """The depth with the smallest mean left-out error; of equal ones the smallest, -1 where there is nothing to leave out."""
-    if len(log_ratio) < 2:
+    n_rows = len(log_ratio)
+    if n_rows < 2:
         return UNCHANGED
-    by_depth = left_out_by_depth(log_ratio, groups, len(groups.names), row_folds(len(log_ratio)))
+    parts = _few_row_splits(n_rows) if n_rows <= MOST_LEFT_ONE_OUT else splits(row_folds(n_rows), n_rows)
+    by_depth = _by_depth(log_ratio, groups, len(groups.names), parts)
     return UNCHANGED + int(np.argmin([mean_error(residuals) for residuals in by_depth]))
 
 
 def chosen_left_out(log_ratio: FloatArray, groups: GroupColumns) -> FloatArray:
     """Left-out residuals of each row where the depth, too, is chosen without its fold, shape (n_rows,)."""
-    found = np.empty(len(log_ratio))
+    found, by_depth = np.empty(len(log_ratio)), defaultdict(list)
     for test in row_folds(len(log_ratio)):
         train = np.delete(np.arange(len(log_ratio)), test)
-        depth = best_depth(log_ratio[train], GroupColumns(groups.numbers[train], groups.names))
-        found[test] = left_out_residuals(log_ratio, groups, depth, [test])[test]
+        by_depth[best_depth(log_ratio[train], GroupColumns(groups.numbers[train], groups.names))].append(test)
+    for depth, folds in by_depth.items():
+        tests = np.concatenate(folds)
+        found[tests] = left_out_residuals(log_ratio, groups, depth, folds)[tests]
     return found
 
 
