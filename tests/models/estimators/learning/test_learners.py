@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,12 +36,29 @@ def layers() -> tuple[pd.DataFrame, np.ndarray]:
     return frame, y.to_numpy()
 
 
+FEW: dict[str, dict[str, Any]] = {
+    "forest": {"n_estimators": 8},
+    "boosting": {"max_iter": 10},
+    "gaussian_process": {"optimizer": None},
+}
+
+
+@pytest.fixture
+def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With few trees, and a kernel that is not sought: for what surrounds them."""
+    for kind, few in FEW.items():
+        learner = LEARNERS[kind]
+        build = partial(_built, learner.build, few)
+        monkeypatch.setitem(LEARNERS, kind, replace(learner, build=build))
+
+
+def _built(build: Any, few: dict[str, Any], *made_of: Any) -> Any:
+    return build(*made_of).set_params(**few)
+
+
+@pytest.mark.usefixtures("few_trees")
 @pytest.mark.parametrize("kind", KINDS)
-def test_scikit_learn_contract(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With few trees, and a kernel that is not sought: the contract is about what surrounds them."""
-    few = {"forest": {"n_estimators": 8}, "boosting": {"max_iter": 10}, "gaussian_process": {"optimizer": None}}.get(kind, {})
-    learner = LEARNERS[kind]
-    monkeypatch.setitem(LEARNERS, kind, replace(learner, build=lambda *made_of: learner.build(*made_of).set_params(**few)))
+def test_scikit_learn_contract(kind: str) -> None:
     results = check_estimator(LogLearner(kind, n_folds=0), on_skip=None, on_fail=None)
     assert [result["check_name"] for result in results if result["status"] == "failed"] == []
 
@@ -79,7 +97,10 @@ def test_extrapolation_is_clipped_and_flagged(layers: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["boosting", "forest"])
-def test_monotone_terms_do_not_fall(layers: Any, kind: str) -> None:
+def test_monotone_terms_do_not_fall(layers: Any, kind: str, request: pytest.FixtureRequest) -> None:
+    """Few rounds of boosting would fall hardly anywhere, constrained or not; few trees of a forest do all the more."""
+    if kind == "forest":
+        request.getfixturevalue("few_trees")
     frame, y = layers
     noisy = y * np.random.default_rng(1).lognormal(0, 0.5, len(y))
     assert LogLearner(kind, monotone=("flops",), n_folds=0).fit(frame, noisy).report_.monotone_falls == 0.0
@@ -96,6 +117,7 @@ def test_samples_agree_with_the_interval(layers: Any) -> None:
     np.testing.assert_allclose(np.quantile(draws, 0.975, axis=0), interval.upper, rtol=0.03)
 
 
+@pytest.mark.usefixtures("few_trees")
 def test_importance_names_the_cause(layers: Any) -> None:
     frame, y = layers
     rise = LogLearner("boosting", n_folds=0).fit(frame.assign(nothing=1.0), y).importance(frame.assign(nothing=1.0), y)
@@ -103,6 +125,7 @@ def test_importance_names_the_cause(layers: Any) -> None:
     assert rise["nothing"] == 0.0
 
 
+@pytest.mark.usefixtures("few_trees")
 def test_same_seed_same_bytes(layers: Any) -> None:
     frame, y = (each[:150] for each in layers)
     for kind in KINDS:

@@ -79,7 +79,9 @@ def test_quantile_equals_rq_of_r(case: Any, quantile: float) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("model", MEMBERS, ids=lambda model: model.member)
 def test_scikit_learn_contract(model: Any) -> None:
-    quick = clone(model).set_params(n_folds=2)
+    """With few folds and draws, and rounds that end early: the contract is about what surrounds them."""
+    few = {"n_folds": 2, "n_draws": 10, "tol": 1e-6}
+    quick = clone(model).set_params(**{name: value for name, value in few.items() if name in model.get_params()})
     assert [
         result["check_name"] for result in check_estimator(quick, on_skip=None, on_fail=None) if result["status"] == "failed"
     ] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,25 +19,28 @@ FROM_BELOW: dict[str, Any] = {"upper": NAMES, "start": ()}
 SEARCHES = {"backward": {}, "forward": {}, "both": {}, "both from below": FROM_BELOW}
 
 
+@cache
 def table(seed: int) -> tuple[pd.DataFrame, np.ndarray]:
     rng = np.random.default_rng(seed)
     columns = rng.standard_normal((40, 8))
     return pd.DataFrame(columns, columns=NAMES), columns[:, :3] @ [1.0, 0.5, 0.3] + rng.standard_normal(40)
 
 
-def rss(frame: pd.DataFrame, y: np.ndarray, terms: frozenset[str]) -> float:
+@cache
+def rss(seed: int, terms: frozenset[str]) -> float:
+    frame, y = table(seed)
     whole = np.column_stack([np.ones(len(y)), frame[sorted(terms)]])
     left = y - whole @ np.linalg.lstsq(whole, y, rcond=None)[0]
     return float(left @ left)
 
 
-def by_refitting(frame: pd.DataFrame, y: np.ndarray, search: str) -> set[str]:
+def by_refitting(seed: int, search: str) -> set[str]:
     """Mallows' Cp with the variance of the model with all columns, every neighbour fitted anew."""
-    variance = rss(frame, y, frozenset(NAMES)) / (len(y) - 9)
+    variance = rss(seed, frozenset(NAMES)) / (len(table(seed)[1]) - 9)
     model = frozenset(NAMES) if search in ("backward", "both") else frozenset()
 
     def value(terms: frozenset[str]) -> float:
-        return rss(frame, y, terms) / variance + 2.0 * len(terms)
+        return rss(seed, terms) / variance + 2.0 * len(terms)
 
     while True:
         fewer = [model - {name} for name in model] if search != "forward" else []
@@ -52,7 +56,7 @@ def test_cp_takes_the_variance_of_the_model_with_all_terms(search: str) -> None:
     for seed in range(30):
         frame, y = table(seed)
         how = {"direction": search.split()[0], **SEARCHES[search]}
-        assert set(StepwiseOLS(criterion="cp", report="none", **how).fit(frame, y).terms_) == by_refitting(frame, y, search), seed
+        assert set(StepwiseOLS(criterion="cp", report="none", **how).fit(frame, y).terms_) == by_refitting(seed, search), seed
 
 
 def test_cp_needs_a_residual_degree_of_freedom_or_a_variance() -> None:
