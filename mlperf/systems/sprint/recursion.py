@@ -61,6 +61,13 @@ class _Counts:
     lock_s: float = 0.0
     barrier_s: float = 0.0
 
+    def add_ages(self, ages: IntArray) -> None:
+        """Count the staleness of gradients, in a longer array where one is older than any before."""
+        found = np.bincount(ages, minlength=self.ages.size)
+        if found.size > self.ages.size:
+            self.ages = np.concatenate((self.ages, _zeros(2 * (found.size - 1))))
+        self.ages[: found.size] += found
+
 
 @dataclass(slots=True)
 class _Deposits:
@@ -73,14 +80,13 @@ class _Deposits:
     overwrite_s: float
     rng: np.random.Generator
 
-    def happen(self, thread: int, due: IntArray, window: int) -> IntArray:
-        """Deposit the gradients of flat places ``due`` of one thread; their staleness."""
-        next_s, version = self.next_s[thread].reshape(-1), self.version[thread].reshape(-1)
-        ages = window - version[due]
-        version[due] = np.where(next_s[due] >= -self.overwrite_s, window, window - 1)
+    def happen(self, next_s: FloatArray, version: IntArray, due: IntArray, window: int) -> IntArray:
+        """Deposit the gradients of places ``due`` of one thread, whose flat arrays are given; the versions they carried."""
+        due_s, carried = next_s[due], version[due]
+        version[due] = window - (due_s < -self.overwrite_s)
         gap_s = self.gpu_s + self.gpu_std_s * self.rng.standard_normal(due.size)
-        next_s[due] += np.maximum(gap_s, SHORTEST_GAP * self.gpu_s)
-        return np.asarray(ages)
+        next_s[due] = due_s + np.maximum(gap_s, SHORTEST_GAP * self.gpu_s)
+        return carried
 
 
 def refine_by_recursion(
@@ -149,26 +155,30 @@ def _walk(threads: CoupledThreads, deposits: _Deposits, window: int, row: int, c
     shape = deposits.next_s.shape[1:]
     size, rng = shape[0] * shape[1], deposits.rng
     offset_s, n_fresh = _noise(threads.update_weights_std_s, size, rng), _zeros(size)
-    for thread in range(threads.n):
-        next_s = deposits.next_s[thread].reshape(-1)
-        n_deposits = _zeros(next_s.size)
-        due = np.flatnonzero(next_s <= offset_s)
+    carried: list[IntArray] = []
+    for next_s, version in zip(deposits.next_s.reshape(threads.n, size), deposits.version.reshape(threads.n, size), strict=True):
+        n_deposits = _zeros(size)
+        due = (next_s <= offset_s).nonzero()[0]
         while due.size:
-            _note(deposits.happen(thread, due, window), due, n_deposits, counts)
+            carried.append(deposits.happen(next_s, version, due, window))
+            n_deposits[due] += 1
             due = due[next_s[due] <= offset_s[due]]
-        busy = np.flatnonzero(next_s - deposit_s < offset_s)
+        busy = (next_s - deposit_s < offset_s).nonzero()[0]
         if busy.size:
             wait_s = next_s[busy] - offset_s[busy]
             offset_s[busy] = next_s[busy]
-            _note(deposits.happen(thread, busy, window), busy, n_deposits, counts)
+            carried.append(deposits.happen(next_s, version, busy, window))
+            n_deposits[busy] += 1
             if counts is not None:
-                counts.lock_s += float(wait_s.sum()) / next_s.size
-        offset_s += np.maximum(sum_s + _noise(threads.sum_gradient_std_s, size, rng), 0.0) * (n_deposits > 0)
-        n_fresh += n_deposits > 0
+                counts.lock_s += float(wait_s.sum()) / size
+        fresh = n_deposits > 0
+        offset_s += np.maximum(sum_s + _noise(threads.sum_gradient_std_s, size, rng), 0.0) * fresh
+        n_fresh += fresh
         if counts is not None:
             counts.gradients[row] += n_deposits.reshape(shape).sum(axis=1)
     if counts is not None:
         counts.fresh += np.bincount(n_fresh, minlength=counts.fresh.size)
+        counts.add_ages(window - np.concatenate(carried) if carried else _zeros(0))
     return (offset_s + _noise(threads.update_work_std_s, size, rng)).reshape(shape)
 
 
@@ -176,15 +186,6 @@ def _noise(std_s: FloatArray, size: int, rng: np.random.Generator) -> FloatArray
     """Normal variation of one component on every node; draws nothing where it does not vary."""
     spread_s = std_s.item()
     return spread_s * rng.standard_normal(size) if spread_s > 0.0 else np.zeros(size)
-
-
-def _note(ages: IntArray, where: IntArray, n_deposits: IntArray, counts: _Counts | None) -> None:
-    n_deposits[where] += 1
-    if counts is None:
-        return
-    if ages.max() >= counts.ages.size:
-        counts.ages = np.concatenate((counts.ages, _zeros(2 * int(ages.max()))))
-    np.add.at(counts.ages, ages, 1)
 
 
 def _state_of(threads: CoupledThreads, counts: _Counts, run: RunGrid, form: ClosedForm) -> State:
