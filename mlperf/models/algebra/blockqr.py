@@ -81,7 +81,6 @@ def block_triangle(
 
 
 def _all_norms(X: FloatArray, y: FloatArray, root: FloatArray | None, *, intercept: bool, block_rows: int) -> FloatArray:
-    constant = np.array([np.sqrt(len(y))]) if root is None else np.array([np.linalg.norm(root)])
     if root is None:
         columns = column_norms(X)
         response = column_norms(y[:, None])
@@ -89,4 +88,7 @@ def _all_norms(X: FloatArray, y: FloatArray, root: FloatArray | None, *, interce
         parts = [column_norms(X[at : at + block_rows] * root[at : at + block_rows, None]) for at in range(0, len(y), block_rows)]
         columns = column_norms(np.array(parts)) if parts else np.zeros(X.shape[1])
         response = column_norms((y * root)[:, None])
-    return np.concatenate([constant, columns, response] if intercept else [columns, response])
+    if not intercept:
+        return np.concatenate([columns, response])
+    constant = np.sqrt(len(y)) if root is None else np.linalg.norm(root)
+    return np.concatenate([[constant], columns, response])
