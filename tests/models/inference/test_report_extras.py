@@ -123,7 +123,7 @@ def test_runs_are_covered_after_a_selection_from_few_rows(n: int, p: int) -> Non
     """Textbook intervals of the selected model cover 84.5 % here, those with the full model's sigma 90 %."""
     rng = np.random.default_rng(p)
     hits = []
-    for _ in range(70):
+    for _ in range(50):
         X = rng.standard_normal((n + 20, p))
         y = 0.5 * X[:, : p // 3].sum(axis=1) + rng.standard_normal(n + 20)
         interval = StepwiseOLS(report=["nested_cv"]).fit(X[:n], y[:n]).predict_interval(X[n:], kind="run")

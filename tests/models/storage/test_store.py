@@ -163,17 +163,21 @@ def every_value(document: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ..
 @pytest.mark.parametrize("name", ["stepwise_ols", "log", "boosted_residual"])
 def test_no_single_damage_gives_anything_but_a_model_or_a_data_error(name: str) -> None:
     """Replace about 80 values in turn by each of five wrong ones: a traceback or a hang would fail."""
-    text = model_to_json(MEMBERS[name]().fit(*table(60)))
-    places = every_value(json.loads(text))[1:]
+    model = MEMBERS[name]()
+    if name == "boosted_residual":
+        model.set_params(max_iter=5)
+    document = json.loads(model_to_json(model.fit(*table(60))))
+    places = every_value(document)[1:]
     for path in places[:: len(places) // 80]:
+        parent = document
+        for key in path[:-1]:
+            parent = parent[key]
+        whole = parent[path[-1]]
         for wrong in (None, "x", -1, [], {"a": 1}):
-            document = json.loads(text)
-            parent = document
-            for key in path[:-1]:
-                parent = parent[key]
             parent[path[-1]] = wrong
             with contextlib.suppress(DataError):
                 model_from_json(json.dumps(document))
+        parent[path[-1]] = whole
 
 
 def test_files_that_are_missing_or_not_text_are_refused(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_trees_refuse_a_path_that_never_ends() -> None:
 
 
 @pytest.mark.parametrize(
-    "model", [BoostedResidual(max_iter=8), BoostedResidual(n_folds=2, max_iter=2)], ids=["plain", "with intervals"]
+    "model", [BoostedResidual(max_iter=2), BoostedResidual(n_folds=2, max_iter=2)], ids=["plain", "with intervals"]
 )
 def test_scikit_learn_contract(model: Any) -> None:
     assert [
