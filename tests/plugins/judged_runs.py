@@ -8,21 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 
-from mlperf.datasets.campaigns.trainer_runs import TrainerRuns
-from mlperf.studies.judgement import JudgementPlan, plan_judgement
-from mlperf.studies.judgement.answers import METHODS, NEIGHBOUR, PAPER
-from mlperf.studies.judgement.plan import SETTINGS
-from mlperf.studies.trainer.predictions import MODEL, STEP_ALONE
-from mlperf.studies.trainer.protocols import LEFT_OUT, NODES, ONE
-from mlperf.systems.sprint.outputs import OUTPUTS
-
 if TYPE_CHECKING:
     from made_once import Once
 
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
-OFF = {MODEL: 0.01, STEP_ALONE: -0.2, PAPER: 0.05, NEIGHBOUR: 0.3}
-"""Relative error of every answer."""
+    from mlperf.datasets.campaigns.trainer_runs import TrainerRuns
+    from mlperf.studies.judgement import JudgementPlan
 
+# Every run of the tests imports this file: the studies, and scikit-learn with them, are imported where a test asks for them.
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
 HALF_WIDTH = 0.02
 REPEATED = 1.002
 """The second run of a setting over the first, of the one network that is run twice on each machine."""
@@ -31,6 +24,8 @@ REPEATED = 1.002
 @pytest.fixture(scope="session")
 def judgement_plan(made_once: Once) -> JudgementPlan:
     """The plan of a made-up commit."""
+    from mlperf.studies.judgement import plan_judgement
+
     plan: JudgementPlan = made_once("judgement-plan", lambda: plan_judgement(COMMIT))
     return plan
 
@@ -38,6 +33,8 @@ def judgement_plan(made_once: Once) -> JudgementPlan:
 @pytest.fixture
 def judged_runs(judgement_plan: JudgementPlan) -> TrainerRuns:
     """Every planned run."""
+    from mlperf.datasets.campaigns.trainer_runs import TrainerRuns
+
     rows = []
     for number, run in enumerate(judgement_plan.runs, start=1):
         setting = run.n_nodes, run.n_gpus_per_node, run.subbatch_size
@@ -50,7 +47,13 @@ def judged_runs(judgement_plan: JudgementPlan) -> TrainerRuns:
 
 @pytest.fixture
 def judged_rows(judgement_plan: JudgementPlan) -> pd.DataFrame:
-    """Every answer about every setting, off by `OFF`."""
+    """Every answer about every setting, each method's off by a relative error of its own."""
+    from mlperf.studies.judgement.answers import METHODS, NEIGHBOUR, PAPER
+    from mlperf.studies.judgement.plan import SETTINGS
+    from mlperf.studies.trainer.predictions import MODEL, STEP_ALONE
+    from mlperf.studies.trainer.protocols import LEFT_OUT, NODES, ONE
+
+    off = {MODEL: 0.01, STEP_ALONE: -0.2, PAPER: 0.05, NEIGHBOUR: 0.3}
     rows = []
     names = list(judgement_plan.cnns)
     twice = {(run.machine, run.cnn) for run in judgement_plan.runs if run.repeat == 2}
@@ -66,9 +69,9 @@ def judged_rows(judgement_plan: JudgementPlan) -> pd.DataFrame:
             for method, (name, value) in product(METHODS, measured(setting).items()):
                 if method == STEP_ALONE and name != "epoch_s":
                     continue
-                said = value * (1.0 + OFF[method])
+                said = value * (1.0 + off[method])
                 row = {**key, "protocol": protocol, "trained_on": trained_on, "method": method, "quantity": name}
-                row |= {"measured": value, "predicted": said, "relative_error": OFF[method], "n_repeats": n_repeats}
+                row |= {"measured": value, "predicted": said, "relative_error": off[method], "n_repeats": n_repeats}
                 row |= {"lower": said * (1.0 - HALF_WIDTH), "upper": said * (1.0 + HALF_WIDTH)} if method == MODEL else {}
                 rows.append(row | {"inside": 1.0, "in_domain": True, "exchange_told": protocol != NODES})
     return pd.DataFrame(rows)
@@ -76,6 +79,8 @@ def judged_rows(judgement_plan: JudgementPlan) -> pd.DataFrame:
 
 def measured(setting: tuple[int, int, int]) -> dict[str, float]:
     """Outputs of a setting: more nodes take longer for the same samples, and larger sub-batches less."""
+    from mlperf.systems.sprint.outputs import OUTPUTS
+
     n_nodes, n_gpus, subbatch = setting
     samples = n_nodes * n_gpus * subbatch
     gpu_s = 0.01 * (subbatch + 1.0 + 0.2 * n_nodes)

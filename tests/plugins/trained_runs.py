@@ -8,10 +8,11 @@ import pytest
 
 import mlperf
 from mlperf.datasets import Campaign, read_campaign
-from mlperf.training.model import Model
 
 if TYPE_CHECKING:
     from made_once import Once
+
+    from mlperf.training.model import Model
 
 
 @pytest.fixture(scope="session")
