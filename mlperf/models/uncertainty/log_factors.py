@@ -171,11 +171,11 @@ def update_log_factors(
     first = np.array([NOISE_SHARE**2 * float(np.mean(np.square(shares[column == kind]) @ spreads)) for kind in range(n_columns)])
     counts = np.bincount(column, minlength=n_columns)
 
-    told, guessed, believed = shares * prior_std, NOISE_ROWS * first, NOISE_ROWS + counts
+    scaled, guessed, believed = shares * prior_std, NOISE_ROWS * first, NOISE_ROWS + counts
 
     def next_round(variance: FloatArray) -> tuple[FloatArray, float]:
         weight = 1.0 / np.maximum(variance[column], LEAST_VARIANCE)
-        scale = _scale(told, weight, log_ratio)
+        scale = _scale(scaled, weight, log_ratio)
         mean, covariance = _posterior(scale * prior_std, shares, log_ratio, weight)
         unexplained = np.square(log_ratio - shares @ mean) + np.einsum("rc,cd,rd->r", shares, covariance, shares)
         return (guessed + np.bincount(column, unexplained, minlength=n_columns)) / believed, scale
