@@ -40,7 +40,7 @@ from mlperf.collect.synchronous.waited import WAITED
 from mlperf.collect.trainer.job import write_job
 from mlperf.collect.trainer.launch import mpiexec_command, run_ranks
 from mlperf.collect.trainer.samples import Samples, digits_cnn
-from mlperf.core.errors import InterruptedRun, UsageError
+from mlperf.core.errors import MlperfError, UsageError
 from mlperf.core.extras import require
 from mlperf.core.files import replacing
 from mlperf.core.places import make_folder
@@ -216,7 +216,7 @@ def run_launch(study: Study, launch: Launch) -> None:
     write_job(job, folder)
     try:
         run_ranks(study.launcher, launch.n_processes, folder, RANK)
-    except InterruptedRun:
+    except MlperfError:
         store_finished(study, launch, folder, load)
         raise
     store_finished(study, launch, folder, load)

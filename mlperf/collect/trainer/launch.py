@@ -19,7 +19,7 @@ from typing import Any
 
 from mlperf.collect.trainer.waits import wake_promptly
 from mlperf.core.children import ended_with_parent
-from mlperf.core.errors import InterruptedRun, MissingExtraError, UsageError
+from mlperf.core.errors import InterruptedRun, MissingExtraError, MlperfError, UsageError
 from mlperf.core.extras import require
 from mlperf.core.files import write_text_whole
 from mlperf.core.threads import ONE_THREAD
@@ -28,6 +28,8 @@ LOG = "mpi.log"
 TERM_S = 5.0
 JOB, ANSWER = "job.json", "answer.json"
 RANK = "mlperf.collect.trainer.rank.rank"
+NO_MEMORY = ("MemoryError", "can't allocate memory")
+"""What Python and torch say then."""
 MOST_RANKS = 64
 """For each core of this machine: more are a slip of the hand, and would take all of its memory."""
 
@@ -43,13 +45,15 @@ def mpiexec_command(given: str | None) -> list[str]:
 
     Raises
     ------
+    UsageError
+        No command, or a quotation without its end.
     MissingExtraError
         mpi4py or a launcher is absent; names the extra.
     """
+    words = ["mpiexec"] if given is None else launcher_words(given)
     require("mpi4py", "mpi")
-    words = shlex.split(given) if given else ["mpiexec"]
-    beside = Path(sys.executable).parent
-    places = [os.environ.get("PATH", os.defpath), str(beside)] if given else [str(beside), os.environ.get("PATH", os.defpath)]
+    path, beside = os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)
+    places = [beside, path] if given is None else [path, beside]
     found = shutil.which(words[0], path=os.pathsep.join(places))
     if found is None:
         raise MissingExtraError(
@@ -60,17 +64,30 @@ def mpiexec_command(given: str | None) -> list[str]:
     return [found, *words[1:]]
 
 
+def launcher_words(given: str) -> list[str]:
+    """The words of a launcher's command, at least one."""
+    try:
+        words = shlex.split(given)
+    except ValueError:
+        words = []
+    if not words:
+        raise UsageError(f"got {given!r}, expected a command such as 'mpirun --hostfile hosts'", place="--mpiexec")
+    return words
+
+
 def run_ranks(launcher: list[str], n_nodes: int, folder: Path, module: str = RANK) -> None:
     """Run ``n_nodes`` ranks of ``module`` on the job in ``folder`` and wait for them.
 
     Raises
     ------
     UsageError
-        More than `MOST_RANKS` for each core, with a launcher that was not told where they go.
+        More than `MOST_RANKS` for each core, with a launcher that was not told where they go; or a rank found no memory.
     InterruptedRun
         A rank was killed or failed, or Ctrl-C; says which rank and why. Records written until then stay in the folder.
     """
     check_ranks(n_nodes, launcher)
+    for left in (*folder.glob("rank-*.error"), *folder.glob("rank-*.pid")):  # of an earlier launch in the same folder
+        left.unlink()
     command = [*launcher, "-n", str(n_nodes), sys.executable, "-m", module, str(folder)]
     with (folder / LOG).open("wb") as log:
         ranks = subprocess.Popen(  # noqa: S603 - our own module under the launcher that the user named
@@ -89,11 +106,7 @@ def run_ranks(launcher: list[str], n_nodes: int, folder: Path, module: str = RAN
         finally:
             end_group(ranks)
     if code:
-        raise InterruptedRun(
-            reason(folder, n_nodes, code),
-            place=str(folder),
-            hint=f"What was measured is kept; the ranks' own words are in {LOG}. The same command continues.",
-        )
+        raise failure(folder, n_nodes, code)
 
 
 def check_ranks(n_ranks: int, launcher: list[str]) -> None:
@@ -138,7 +151,7 @@ def answer_of_ranks(launcher: list[str], n_ranks: int, module: str, job: Mapping
 
     Raises
     ------
-    InterruptedRun
+    UsageError, InterruptedRun
         As `run_ranks`.
     """
     with tempfile.TemporaryDirectory(prefix="mlperf-ranks-") as name:
@@ -159,6 +172,14 @@ def end_group(ranks: subprocess.Popen[bytes]) -> None:
             ranks.wait()
 
 
+def failure(folder: Path, n_nodes: int, code: int) -> MlperfError:
+    """What to raise of ranks that ended before their time: what no memory was found for will not fit the next time either."""
+    why, kept = reason(folder, n_nodes, code), f"What was measured is kept; the ranks' own words are in {LOG}."
+    if any(words in why for words in NO_MEMORY):
+        return UsageError(why, place=str(folder), hint=f"Take fewer samples at a time, a smaller network or fewer ranks. {kept}")
+    return InterruptedRun(why, place=str(folder), hint=f"{kept} The same command continues.")
+
+
 def reason(folder: Path, n_nodes: int, code: int) -> str:
     """Which rank ended the run, and how, as far as can be told."""
     for rank in range(n_nodes):
@@ -166,6 +187,8 @@ def reason(folder: Path, n_nodes: int, code: int) -> str:
         if error.exists():
             return f"rank {rank} of {n_nodes} failed: {error.read_text(encoding='utf-8')}"
     log = (folder / LOG).read_text(encoding="utf-8", errors="replace")
+    if any(words in log for words in NO_MEMORY):  # there may be too little even to write the file
+        return f"one of {n_nodes} ranks failed: MemoryError (exit code {code})"
     dead = set(re.findall(r"\bPID\s+(\d+)", log))
     for rank in range(n_nodes):
         pid = folder / f"rank-{rank}.pid"

@@ -36,7 +36,7 @@ from mlperf.collect.trainer.rows import (
 from mlperf.collect.trainer.samples import Samples, check_fits, digits_cnn, find_samples
 from mlperf.collect.trainer.shards import write_shards
 from mlperf.collect.trainer.summary import RunSummary, Trained
-from mlperf.core.errors import InterruptedRun
+from mlperf.core.errors import MlperfError
 from mlperf.core.files import write_text_whole
 from mlperf.core.places import make_folder
 from mlperf.core.progress import shown_progress
@@ -195,7 +195,7 @@ def run_setting(study: Study, setting: Setting) -> RunSummary:
     load = load_average()
     try:
         run_ranks(study.launcher, job.n_nodes, folder)
-    except InterruptedRun as error:
+    except MlperfError as error:
         keep_broken(job, folder, error)
         raise
     records = read_records(job, folder)
@@ -280,7 +280,7 @@ def append(study: Study, name: str, named: dict[str, Any], rows: pd.DataFrame) -
     write_table(pd.concat(parts, ignore_index=True), path, schema)
 
 
-def keep_broken(job: Job, folder: Path, error: InterruptedRun) -> None:
+def keep_broken(job: Job, folder: Path, error: MlperfError) -> None:
     """Turn what a broken run has written into its tables, and say beside them that and why it broke off."""
     records = read_records(job, folder)
     store_records(records, folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -19,7 +20,7 @@ import pytest
 
 from mlperf.collect.trainer import AsgdRequest, train_asynchronously
 from mlperf.collect.trainer.job import write_job
-from mlperf.collect.trainer.launch import MOST_RANKS, mpiexec_command, run_ranks
+from mlperf.collect.trainer.launch import LOG, MOST_RANKS, failure, mpiexec_command, run_ranks
 from mlperf.collect.trainer.ledger import USE_RECORD, Ledger, read_ledger
 from mlperf.core.errors import DataError, InterruptedRun, MissingExtraError, UsageError
 from mlperf.specs import CnnSpec
@@ -77,6 +78,28 @@ def test_a_worker_that_fails_ends_its_rank(tmp_path: Path, lockstep: Any) -> Non
         run_ranks(mpiexec_command(None), 1, folder)
 
 
+NO_MEMORY = ("MemoryError: Unable to allocate 9 GiB", "RuntimeError: [...] can't allocate memory: [...]")
+
+
+@pytest.mark.parametrize("said", NO_MEMORY)
+@pytest.mark.parametrize("name", ["rank-0.error", LOG])
+def test_a_rank_without_memory_is_not_told_to_continue(tmp_path: Path, name: str, said: str) -> None:
+    """Where there was too little even to write the file, the log has the words."""
+    (tmp_path / LOG).touch()
+    (tmp_path / name).write_text(said)
+    error = failure(tmp_path, 1, 1)
+    assert isinstance(error, UsageError)
+    assert re.search("failed: .*(MemoryError|memory)", str(error))
+    assert "fewer samples at a time" in str(error)
+    assert "continues" not in str(error)
+
+
+def test_what_an_earlier_launch_said_is_not_told_of_the_next(tmp_path: Path) -> None:
+    (tmp_path / "rank-0.error").write_text("MemoryError: an old one")
+    with pytest.raises(InterruptedRun, match="the launcher ended with 1"):
+        run_ranks(["/bin/false"], 1, tmp_path)
+
+
 def test_missing_mpi_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mpi4py", None)
     with pytest.raises(MissingExtraError) as caught:
@@ -88,6 +111,12 @@ def test_missing_mpi_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_missing_launcher_names_the_extra() -> None:
     with pytest.raises(MissingExtraError, match="no no-such-mpirun"):
         mpiexec_command("no-such-mpirun --hostfile hosts")
+
+
+@pytest.mark.parametrize("given", ["", " ", "mpiexec 'a"])
+def test_a_launcher_without_a_name_is_refused(given: str) -> None:
+    with pytest.raises(UsageError, match="expected a command such as"):
+        mpiexec_command(given)
 
 
 def test_ranks_that_no_machine_holds_are_not_started(tmp_path: Path) -> None:
