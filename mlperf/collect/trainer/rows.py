@@ -45,6 +45,21 @@ def check_long_enough(records: Records, place: str) -> None:
             raise DataError(f"{message}, expected a longer run", place=place, hint="Raise --updates or --epochs.")
 
 
+def check_finite_losses(records: Records, place: str) -> None:
+    """Refuse a run whose loss stopped being a number.
+
+    Raises
+    ------
+    DataError
+        Names the first iteration.
+    """
+    lost = records.gpu[~np.isfinite(records.gpu["loss"])]
+    if len(lost):
+        first = lost.sort_values("start_s").iloc[0]
+        got = f"got {float(first['loss'])} as loss from iteration {int(first['iteration'])} of a worker on, expected a number"
+        raise DataError(got, place=place, hint="Training diverged: take a smaller --learning-rate or --momentum.")
+
+
 def component_times(job: Job, records: Records) -> dict[str, float]:
     """Means of the sixteen components, and the two probabilities; columns of components.csv.
 

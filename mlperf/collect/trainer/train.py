@@ -26,6 +26,7 @@ from mlperf.collect.trainer.records import RULE, Records, read_records, store_re
 from mlperf.collect.trainer.request import WAITED, AsgdRequest, check_request
 from mlperf.collect.trainer.rounds import gradient_rounds, memory_rounds
 from mlperf.collect.trainer.rows import (
+    check_finite_losses,
     check_long_enough,
     component_times,
     details,
@@ -200,6 +201,8 @@ def run_setting(study: Study, setting: Setting) -> RunSummary:
         raise
     records = read_records(job, folder)
     store_records(records, folder)
+    if study.samples is not None:
+        check_finite_losses(records, str(folder))
     check_long_enough(records, str(folder))
     return write_rows(study, job, run, folder, records, load)
 

@@ -191,6 +191,16 @@ def test_a_run_too_short_for_means_is_refused_but_stored(tmp_path: Path) -> None
     assert (tmp_path / "asgd" / "run-0001" / "updates.csv.gz").exists()
 
 
+def test_a_run_whose_loss_is_no_number_is_refused_but_stored(tmp_path: Path) -> None:
+    request = AsgdRequest(tmp_path, n_nodes=(1,), n_gpus_per_node=(1,), repeats=1, epochs=1, learning_rate=1e30)
+    with pytest.raises(DataError, match="got nan as loss from iteration") as caught:
+        train_asynchronously(request)
+    assert "smaller --learning-rate" in str(caught.value)
+    assert (tmp_path / "asgd" / "run-0001" / "updates.csv.gz").exists()
+    assert not (tmp_path / "asgd" / "epochs.csv").exists()
+    assert not (tmp_path / "runs.csv").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
