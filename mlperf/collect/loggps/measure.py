@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.collect.loggps.fits import Fits, Line, eager_limit_bytes, fit, lines
-from mlperf.collect.loggps.rank import EXPERIMENTS
+from mlperf.collect.loggps.rank import EXPERIMENTS, FLOOD_BYTES
 from mlperf.collect.loggps.request import TRANSPORTS, LogGPSRequest
 from mlperf.collect.loggps.summary import MeasuredNetwork
 from mlperf.collect.protocol.clocks import load_average, require_clocks
@@ -66,9 +66,9 @@ def collect_loggps(request: LogGPSRequest) -> MeasuredNetwork:
     if load > BUSY:
         notes.append(f"The machine was busy (load {load:.2f}): measure again on an idle one.")
     write_text_whole(request.out, network_toml(fits, costs_of(sizes, times_s, fits), request, load))
-    least = pd.DataFrame({"size_bytes": sizes.astype(int), **{name: np.min(values, axis=1) for name, values in times_s.items()}})
     return MeasuredNetwork(
-        str(request.out), request.transport, parameters_frame(fits), least, time.monotonic() - begun_s, tuple(notes)
+        *(str(request.out), request.transport, parameters_frame(fits), least_frame(sizes, times_s)),
+        *(time.monotonic() - begun_s, tuple(notes)),
     )
 
 
@@ -104,6 +104,13 @@ def measured_s(request: LogGPSRequest, sizes: Sequence[int], experiments: Sequen
         launcher += ["-genv", name, value]
     result = answer_of_ranks(launcher, 2, MODULE, {"sizes": sizes, "repeats": request.repeats, "experiments": experiments})
     return {name: np.array(result["times_s"][name]) for name in experiments}
+
+
+def least_frame(size_bytes: FloatArray, times_s: Mapping[str, FloatArray]) -> pd.DataFrame:
+    """The smallest time of every experiment by size, NaN where it is not made: only the smallest message is sent in a flood."""
+    least = pd.DataFrame({"size_bytes": size_bytes.astype(int)} | {name: values.min(axis=1) for name, values in times_s.items()})
+    least.loc[size_bytes > FLOOD_BYTES, "flood"] = math.nan
+    return least
 
 
 def parameters_frame(fits: Fits) -> pd.DataFrame:

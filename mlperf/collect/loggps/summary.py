@@ -22,7 +22,7 @@ class MeasuredNetwork(Shown, frame="parameters"):
     parameters : DataFrame
         ``parameter``, ``value``, ``unit``, ``std_err`` (empty where there is none).
     times : DataFrame
-        ``size_bytes`` and the smallest time of every experiment, seconds.
+        ``size_bytes`` and the smallest time of every experiment, seconds; ``flood`` of the smallest size alone.
     elapsed_s : float
         Time that the measurement took.
     notes : tuple of str

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mlperf.collect.loggps import measure
-from mlperf.collect.loggps.measure import around_the_limit, collect_loggps
+from mlperf.collect.loggps.measure import around_the_limit, collect_loggps, least_frame
 from mlperf.collect.loggps.request import LogGPSRequest
 from mlperf.traces.replay.network_file import read_network
 
@@ -29,6 +29,13 @@ def test_the_file_is_what_replays_read(transport: str, tmp_path: Path) -> None:
     assert (parameters.eager_limit_bytes > 40_000) == (transport == "tcp")
     assert list(found.times["size_bytes"]) == sorted(found.times["size_bytes"])
     assert any("S lies from" in note for note in found.notes)
+
+
+def test_a_size_that_is_not_sent_in_a_flood_has_no_time_of_it() -> None:
+    times_s = {"send": np.array([[2e-6, 1e-6], [3e-6, 4e-6]]), "flood": np.array([[2e-6, 3e-6], [0.0, 0.0]])}
+    least = least_frame(np.array([1.0, 1024.0]), times_s)
+    assert least["send"].tolist() == [1e-6, 3e-6]
+    assert least["flood"].tolist() == pytest.approx([2e-6, np.nan], nan_ok=True)
 
 
 @pytest.mark.parametrize(("limit", "largest"), [(100_000, 2**21), (524_288, 2**23), (3_000_000, 2**23), (1e9, 2**25)])
