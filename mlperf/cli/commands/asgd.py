@@ -77,6 +77,7 @@ def waited_parts() -> tuple[str, ...]:
 def asgd(cnn_named: Path | str | None, latency_s: float, bytes_per_s: float, exchange: str, show: Show, **options: Any) -> None:
     """Train a CNN by asynchronous SGD, nodes as MPI ranks and GPUs as threads, and measure every component."""
     from mlperf.collect.trainer import AsgdRequest, train_asynchronously
+    from mlperf.report.text.answer import count_text
     from mlperf.specs import find_cnn
 
     cnn = cnn_named and find_cnn(cnn_named)
@@ -84,5 +85,5 @@ def asgd(cnn_named: Path | str | None, latency_s: float, bytes_per_s: float, exc
     trained = train_asynchronously(request, show_progress=show.progress_shown)
     show.note(f"left out of the means: {trained.rule}")
     if trained.n_done_before:
-        show.note(f"{trained.n_done_before} runs of these settings were there already")
+        show.note(f"already there: {count_text(trained.n_done_before, 'run')} of these settings")
     show(trained, seed=request.seed)

@@ -52,6 +52,7 @@ QUICK: dict[str, Any] = {
 def ddp(cnns: tuple[Path | str, ...], show: Show, *, quick: bool, **options: Any) -> None:
     """Train a CNN synchronously, data-parallel, and measure every part of the step and the exchange alone."""
     from mlperf.collect.synchronous import DdpRequest, train_synchronously
+    from mlperf.report.text.answer import count_text
     from mlperf.specs import find_cnn
 
     given = {name: value for name, value in options.items() if value is not None}
@@ -62,5 +63,8 @@ def ddp(cnns: tuple[Path | str, ...], show: Show, *, quick: bool, **options: Any
         counts = ", ".join(map(str, emulated))
         show.note(f"{counts} processes waited for the times of real steps instead of computing; their exchange is real")
     if found.n_done_before:
-        show.note(f"{found.n_done_before} runs of these settings were there already")
+        show.note(f"already there: {count_text(found.n_done_before, 'run')} of these settings")
+    if found.n_diverged:
+        runs = f"{found.n_diverged} of {count_text(len(found.runs), 'run')}"
+        show.note(f"{runs} ended with a loss that is no number: training diverged, take a smaller --learning-rate")
     show(found, seed=request.seed)

@@ -51,6 +51,7 @@ def ps(cnn: str, plans: tuple[str, ...], plans_file: Path | None, wait: str, sho
     from mlperf.collect.servers import EmulatedNetwork, ServersRequest, run_servers, shipped_nets
     from mlperf.collect.servers.configuration import configuration_from
     from mlperf.collect.servers.plans import read_configurations
+    from mlperf.report.text.answer import count_text
     from mlperf.specs import find_cnn
 
     named = {name: options.pop(name) for name in ("n_replicas", "n_servers", "exchange", "minibatch_size")}
@@ -70,7 +71,7 @@ def ps(cnn: str, plans: tuple[str, ...], plans_file: Path | None, wait: str, sho
     )
     done = run_servers(request, show_progress=show.progress_shown)
     if done.n_done_before:
-        show.note(f"{done.n_done_before} runs of these configurations were there already")
+        show.note(f"already there: {count_text(done.n_done_before, 'run')} of these configurations")
     if request.waits:
         show.note(f"{request.mode}: nothing here was measured on such a machine")
     show(done, seed=request.seed)

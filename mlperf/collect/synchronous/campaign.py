@@ -76,6 +76,7 @@ class Study:
     exchanges: GrowingTable
     rows: list[dict[str, Any]] = field(default_factory=list)
     n_exchanges: int = 0
+    n_diverged: int = 0
 
     @property
     def folder(self) -> Path:
@@ -118,7 +119,8 @@ def train_synchronously(request: DdpRequest, *, show_progress: bool = False) -> 
         for launch in todo:
             run_launch(study, launch)
             progress.advance()
-    return SynchronousRuns(str(request.out), pd.DataFrame(study.rows, columns=list(SHOWN)), n_before, study.n_exchanges)
+    runs = pd.DataFrame(study.rows, columns=list(SHOWN))
+    return SynchronousRuns(str(request.out), runs, n_before, study.n_exchanges, study.n_diverged)
 
 
 def prepare(request: DdpRequest) -> Study:
@@ -304,6 +306,7 @@ def store_run(study: Study, launch: Launch, counts: dict[str, Any], found: dict[
     }
     row = counts | told | run_row(found["marks_s"])
     study.runs.add([row])
+    study.n_diverged += not np.isfinite(row["loss"])
     study.rows.append({name: row[name] for name in SHOWN})
     if launch.n_processes == 1 and mode == REAL:
         keep_rounds(rounds_path(study, counts["cnn"], counts["subbatch_size"]), found["marks_s"])

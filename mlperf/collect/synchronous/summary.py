@@ -23,9 +23,12 @@ class SynchronousRuns(Shown, frame="runs"):
         Runs of these settings that the folder held already.
     n_exchanges : int
         Rows of isolated exchanges of this call.
+    n_diverged : int
+        Runs of this call at whose end the loss was no number.
     """
 
     folder: str
     runs: pd.DataFrame
     n_done_before: int
     n_exchanges: int
+    n_diverged: int

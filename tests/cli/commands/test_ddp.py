@@ -29,7 +29,13 @@ def test_a_run_prints_one_document_and_fills_the_table(tmp_path: Path) -> None:
     assert row[columns.index("mode")] == "real"
     assert (out / "runs.csv").exists()
     again = CliRunner().invoke(cli, ["collect", "ddp", "--", "-o", str(out), *SHORT])
-    assert "1 runs of these settings were there already" in again.stderr
+    assert "already there: 1 run of these settings" in again.stderr
+
+
+def test_a_loss_that_is_no_number_is_told(tmp_path: Path) -> None:
+    done = CliRunner().invoke(cli, ["collect", "ddp", "--", "-o", str(tmp_path / "runs"), *SHORT, "--learning-rate", "1e300"])
+    assert done.exit_code == 0
+    assert "1 of 1 run ended with a loss that is no number" in done.stderr
 
 
 def test_its_help_is_its_own_and_nonsense_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from mlperf.collect.synchronous.summary import SynchronousRuns
 
 def test_rows_are_the_runs() -> None:
     runs = pd.DataFrame({"cnn": ["digits"], "step_s": [0.5]})
-    found = SynchronousRuns("folder", runs, 3, 7)
+    found = SynchronousRuns("folder", runs, 3, 7, 0)
     assert found.to_frame().equals(runs)
     told = json.loads(json.dumps(found.to_dict()))
     assert told["runs"] == {"columns": ["cnn", "step_s"], "rows": [["digits", 0.5]]}
