@@ -37,7 +37,7 @@ the loopback, and its rows say so.
 
 @click.command("canonical", epilog=CANONICAL_EPILOG)
 @click.option("-o", "--out", type=FOLDER, required=True, help="Folder of the measurements.")
-@click.option("--quick", is_flag=True, help="A quarter of the sizes, three rounds: some ten seconds.")
+@click.option("--quick", is_flag=True, help="A quarter of the sizes, three rounds: under a minute.")
 @click.option("--rounds", type=click.IntRange(min=1), help="Visits of every loop.  [default: 10]")
 @click.option("--code", type=Words(CODES), default="blas", help="Products by BLAS, or loops compiled by numba.")
 @click.option(
@@ -53,8 +53,10 @@ def canonical(
 ) -> None:  # fmt: skip
     """Measure multiply-adds by working set, activations, error terms, interference of cores and a server's additions."""
     from mlperf.collect.canonical import CanonicalRequest, collect_canonical
+    from mlperf.collect.canonical.measure import check_network_given
 
     request = CanonicalRequest(**options)
+    check_network_given(request.out, latency_s, bytes_per_s, wanted=constants_file is not None)
     measured = collect_canonical(request, show_progress=show.progress_shown)
     for flag in measured.flags:
         show.note(flag)

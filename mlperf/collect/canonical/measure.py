@@ -19,6 +19,7 @@ from mlperf.collect.canonical.summary import MeasuredConstants
 from mlperf.collect.canonical.timing import BLOCK_S, WARM_CALLS, block_s, row_of
 from mlperf.collect.protocol.clocks import Reference, load_average, one_computing_thread, require_clocks
 from mlperf.collect.protocol.host import FILE_NAME, cache_bytes, check_same, host_record, write_host
+from mlperf.collect.protocol.rules import link, refuse_broken
 from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.core.errors import UsageError
 from mlperf.core.places import make_folder, take_path
@@ -132,6 +133,34 @@ def check_same_code(request: CanonicalRequest) -> None:
     if before:
         got = f"got code {request.code}, expected {before.pop()} as in the folder's first rounds"
         raise UsageError(got, place=str(request.out), hint="Name another folder.")
+
+
+def check_network_given(folder: Path, latency_s: float | None, bytes_per_s: float | None, *, wanted: bool) -> None:
+    """Refuse constants without a network, and a network that no constants want, before minutes are measured.
+
+    Parameters
+    ----------
+    folder : Path
+        Where ``network.csv`` would lie.
+    latency_s, bytes_per_s : float or None
+        As they were given.
+    wanted : bool
+        Whether constants are to be written.
+
+    Raises
+    ------
+    UsageError
+        Says what is missing or wrong.
+    """
+    given = [each for each in (latency_s, bytes_per_s) if each is not None]
+    if given and not wanted:
+        raise UsageError("got --latency or --bandwidth without --constants, where they are written", place=PLACE)
+    if latency_s is not None and bytes_per_s is not None:
+        refuse_broken([link(bytes_per_s, latency_s)], PLACE)
+    elif given or (wanted and not (folder / "network.csv").exists()):
+        got = "one of --latency and --bandwidth" if given else f"neither --latency and --bandwidth nor {folder / 'network.csv'}"
+        hint = "mlperf collect network measures the table."
+        raise UsageError(f"got {got}, expected both numbers or the table", place=PLACE, hint=hint)
 
 
 def protocol(request: CanonicalRequest) -> dict[str, object]:

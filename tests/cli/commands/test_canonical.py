@@ -32,6 +32,10 @@ def test_a_quick_measurement_prints_one_document(table: str, tmp_path: Path, mon
     [
         (("canonical", "-o", "x", "--code", "scala"), "scalar"),
         (("canonical",), "--out"),
+        (("canonical", "-o", "x", "--constants", "c.toml"), "got neither --latency and --bandwidth nor x/network.csv"),
+        (("canonical", "-o", "x", "--constants", "c.toml", "--latency", "1"), "got one of --latency and --bandwidth"),
+        (("canonical", "-o", "x", "--constants", "c.toml", "--latency", "-1", "--bandwidth", "1"), "expected latency >= 0"),
+        (("canonical", "-o", "x", "--latency", "1"), "without --constants"),
         (("network", "-o", "x", "--mpiexec", "no-such-mpirun"), "extra 'mpi'"),
     ],
 )
@@ -40,3 +44,4 @@ def test_wrong_use_is_answered(words: tuple[str, ...], says: str, tmp_path: Path
     done = CliRunner().invoke(cli, ["collect", words[0], "--", *words[1:]])
     assert done.exit_code != 0
     assert says in done.output + str(done.exception)
+    assert not (tmp_path / "x").exists()
