@@ -9,7 +9,7 @@ import click
 
 from mlperf.cli.framework.options import output_options, seed_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import FOLDER, OLD_FILE, Words
+from mlperf.cli.framework.values import FOLDER, OLD_FILE, NameOrFile, Words
 
 EPILOG = """\b
 Examples:
@@ -24,9 +24,18 @@ with cnn, plan, n_replicas, n_servers, exchange and minibatch_size. The same com
 """
 
 
+def own_networks() -> list[str]:
+    """Names of the networks that the trainer brings."""
+    from mlperf.collect.servers import shipped_nets
+
+    return list(shipped_nets())
+
+
 @click.command("ps", epilog=EPILOG)
 @click.option("-o", "--out", type=FOLDER, required=True, help="Folder of the runs.")
-@click.option("--cnn", default="digits-fc", help="digits-fc, digits-conv, or a TOML file.")
+@click.option(
+    "--cnn", type=NameOrFile("network", own_networks), default="digits-fc", help="digits-fc, digits-conv, or a TOML file."
+)
 @click.option("--plan", "plans", multiple=True, help="Stripes x copies x threads of every layer; may be repeated.")
 @click.option("--plans", "plans_file", type=OLD_FILE, help="TOML file with [[configurations]].")
 @click.option("--replicas", "n_replicas", type=click.IntRange(min=1), default=1, help="Model replicas.")
@@ -46,7 +55,7 @@ with cnn, plan, n_replicas, n_servers, exchange and minibatch_size. The same com
 @click.option("--mpiexec", metavar="COMMAND", help="Launcher with its options.  [default: mpiexec]")
 @seed_option
 @output_options
-def ps(cnn: str, plans: tuple[str, ...], plans_file: Path | None, wait: str, show: Show, **options: Any) -> None:
+def ps(cnn: Path | str, plans: tuple[str, ...], plans_file: Path | None, wait: str, show: Show, **options: Any) -> None:
     """Train with replicas, stripes, copies, threads and parameter servers, and measure how long an epoch takes."""
     from mlperf.collect.servers import EmulatedNetwork, ServersRequest, run_servers, shipped_nets
     from mlperf.collect.servers.configuration import configuration_from
@@ -57,7 +66,7 @@ def ps(cnn: str, plans: tuple[str, ...], plans_file: Path | None, wait: str, sho
     named = {name: options.pop(name) for name in ("n_replicas", "n_servers", "exchange", "minibatch_size")}
     network = EmulatedNetwork(options.pop("latency_s"), 0.0, options.pop("bytes_per_s"))
     cnns = shipped_nets()
-    if cnn not in cnns:
+    if isinstance(cnn, Path):
         found = find_cnn(cnn)
         cnns[found.name], cnn = found, found.name
     configurations = [configuration_from({"cnn": cnn, "plan": plan, **named}) for plan in plans]

@@ -35,6 +35,11 @@ def test_a_run_prints_one_document_and_fills_the_table(tmp_path: Path) -> None:
         (("--plan", PLAN, "--replicas", "2"), "2 replicas without a server"),
         (("--plan", PLAN, "--wait", "network"), "without waits for compute"),
         ((), "got no configuration"),
+        (
+            ("--cnn", "digit-fc", "--plan", PLAN),
+            "no such file exists. Did you mean 'digits-fc'?",
+        ),
+        (("--cnn", "nosuch", "--plan", PLAN), "Known: digits-fc, digits-conv."),
     ],
 )
 def test_wrong_use_is_answered(words: tuple[str, ...], says: str, tmp_path: Path) -> None:
