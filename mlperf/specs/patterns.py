@@ -42,9 +42,17 @@ class PatternRule:
 
     def __post_init__(self) -> None:
         if not self.ranks or min(self.ranks) < 1:
-            raise UsageError(f"got ranks {self.ranks}, expected at least one array, each of rank >= 1")
+            raise UsageError(f"got ranks {','.join(map(str, self.ranks))}, expected at least one array, each of rank >= 1")
         if not self.indices or len(set(self.indices)) != len(self.indices) or not self.indices.isalpha():
             raise UsageError(f"got indices {self.indices!r}, expected letters, each once")
+
+    @property
+    def words(self) -> str:
+        """The rule for people: ``ranks 2,3,3 over the indices ijkl, each of them twice, none of them twice in one array``."""
+        how_often = {None: ", each of them at least once" if self.all_used else "", 2: ", each of them twice"}
+        often = how_often.get(self.times, f", each of them {self.times} times")
+        once = ", none of them twice in one array" if self.distinct else ""
+        return f"ranks {','.join(map(str, self.ranks))} over the indices {self.indices}{often}{once}"
 
     def accepts(self, subscripts: Sequence[str]) -> bool:
         """Whether the subscripts of all arrays together keep the rule."""

@@ -40,12 +40,13 @@ class Ranks(click.ParamType):  # type: ignore[type-arg]
     """Comma-separated ranks of the arrays, the result's first; order and repetitions count."""
 
     name = "ranks"
+    expected = "ranks such as 2,3,3"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
         """Return the ranks."""
         words = list(value) if isinstance(value, (list, tuple)) else str(value).split(",")
         if not all(str(word).strip().isdigit() for word in words):
-            self.fail(f"got {value!r}, expected ranks such as 2,3,3", param, ctx)
+            self.fail(f"got {value!r}, expected {self.expected}", param, ctx)
         return tuple(int(word) for word in words)
 
 
@@ -53,6 +54,7 @@ class Offsets(Ranks):
     """Comma-separated offsets in bytes, 0 included."""
 
     name = "bytes"
+    expected = "bytes such as 0,16"
 
 
 @click.command("contraction", epilog=EPILOG)

@@ -17,6 +17,7 @@ from mlperf.specs.patterns import PatternRule, check_pattern, make_patterns, sam
 
 FLOAT_BYTES = 4
 MEMORY_SHARE = 0.5
+RULE_HINT = "The indices have to fill the subscripts of all arrays: ijkl, each twice, those of ranks 2,3,3."
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def chosen_patterns(request: ContractionRequest) -> list[str]:
     if request.one_of_twins:
         patterns = unswapped(patterns)
     if not patterns:
-        raise UsageError(f"got a rule that no pattern keeps: {request.rule}", hint="See mlperf.specs.patterns.")
+        raise UsageError(f"got {request.rule.words}, expected a rule that some pattern keeps", hint=RULE_HINT)
     check_pattern(patterns[0])
     if request.subset is None:
         return patterns
@@ -126,8 +127,9 @@ def check_request(request: ContractionRequest) -> None:
     UsageError
         Says what was expected.
     """
-    if len(request.rule.ranks) > len(NAMES):
-        raise UsageError(f"got {len(request.rule.ranks)} arrays, expected at most {len(NAMES)}")
+    if not 2 <= len(request.rule.ranks) <= len(NAMES):
+        got = f"got ranks {','.join(map(str, request.rule.ranks))}"
+        raise UsageError(f"{got}, expected those of 2 to {len(NAMES)} arrays: the result's, and one for each operand")
     for offset in request.offsets:
         if not 0 <= offset < BOUNDARY_BYTES or offset % FLOAT_BYTES:
             raise UsageError(

@@ -57,6 +57,14 @@ def test_without_json_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (("--cache", "l1=32K/64/8", "--cache", "l2=1M/32/8"), 2, "expected one length"),
         (("--pattern", "ij-jk"), 2, "expected arrays of ranks"),
         (("--ranks", "two"), 2, "expected ranks such as 2,3,3"),
+        (("--ranks", "2"), 2, "got ranks 2, expected those of 2 to 26 arrays"),
+        (("--ranks", "0,1"), 2, "got ranks 0,1, expected at least one array"),
+        (
+            ("--ranks", "2,2,2", "--indices", "I"),
+            2,
+            "got ranks 2,2,2 over the indices I, each of them twice",
+        ),
+        (("--offset", "-1"), 2, "expected bytes such as 0,16"),
     ],
 )
 def test_exit_codes(words: tuple[str, ...], code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
