@@ -37,8 +37,10 @@ class OutputFolder(click.Path):
     def __init__(self) -> None:
         super().__init__(file_okay=False, path_type=Path)
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ARG002
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Return the path; UsageError where there can be no such folder."""
+        if not value:
+            self.fail("got an empty name, expected a folder; the one where you are is called '.'", param, ctx)
         path = Path(os.fsdecode(value))
         check_folder_place(path)
         return path

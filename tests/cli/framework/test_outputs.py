@@ -34,6 +34,12 @@ def test_the_configuration_is_read_too(tmp_path: Path, capsys: pytest.CaptureFix
     assert config.read_text(encoding="ascii") == "force = true\n"
 
 
+def test_an_empty_name_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "got an empty name, expected a folder" in refused(capsys, "collect", "canonical", "-o", "")
+    assert not list(tmp_path.iterdir())
+
+
 def test_two_outputs_are_two_files(written_inputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out.csv"
     words = ("features", "dwc-o", written_inputs / "stream.csv", "-o", out, "--targets", out)
