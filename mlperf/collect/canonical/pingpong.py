@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mlperf.collect.trainer.launch import ANSWER, JOB
+from mlperf.collect.trainer.launch import ANSWER, job_of_ranks, saying_why
 from mlperf.core.extras import require
 from mlperf.core.files import write_text_whole
 
@@ -21,7 +21,13 @@ WARM = 3
 def main(folder: Path) -> None:
     """Exchange messages of every size between ranks i and i + n/2; the first rank writes what the slowest pair took."""
     comm = require("mpi4py.MPI", "mpi").COMM_WORLD
-    job = json.loads((folder / JOB).read_text(encoding="utf-8"))
+    with saying_why(folder, comm):
+        measure(folder, comm)
+
+
+def measure(folder: Path, comm: Any) -> None:
+    """Messages of every size, there and back; the first rank writes the times."""
+    job = job_of_ranks(folder, comm)
     n_pairs = comm.Get_size() // 2
     rank, is_first = comm.Get_rank(), comm.Get_rank() < n_pairs
     other = rank + n_pairs if is_first else rank - n_pairs

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mlperf.collect.trainer.launch import ANSWER, JOB
+from mlperf.collect.trainer.launch import ANSWER, job_of_ranks, saying_why
 from mlperf.core.extras import require
 from mlperf.core.files import write_text_whole
 
@@ -26,7 +26,13 @@ BLOCKED_S = 0.003
 def main(folder: Path) -> None:
     """Measure every experiment at every size; rank 0 writes the times."""
     comm = require("mpi4py.MPI", "mpi").COMM_WORLD
-    job = json.loads((folder / JOB).read_text(encoding="utf-8"))
+    with saying_why(folder, comm):
+        measure(folder, comm)
+
+
+def measure(folder: Path, comm: Any) -> None:
+    """Every experiment at every size; the first rank writes the times."""
+    job = job_of_ranks(folder, comm)
     times: dict[str, list[list[float]]] = {}
     for name in job["experiments"]:
         experiment = EXPERIMENTS[name]

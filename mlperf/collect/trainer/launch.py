@@ -26,10 +26,13 @@ from mlperf.core.threads import ONE_THREAD
 
 LOG = "mpi.log"
 TERM_S = 5.0
+LAST_LINES = 8
 JOB, ANSWER = "job.json", "answer.json"
 RANK = "mlperf.collect.trainer.rank.rank"
 NO_MEMORY = ("MemoryError", "can't allocate memory")
 """What Python and torch say then."""
+STOPPED = "stopped by Ctrl-C"
+NOT_STARTED = "the launcher ended with"
 MOST_RANKS = 64
 """For each core of this machine: more are a slip of the hand, and would take all of its memory."""
 
@@ -81,7 +84,8 @@ def run_ranks(launcher: list[str], n_nodes: int, folder: Path, module: str = RAN
     Raises
     ------
     UsageError
-        More than `MOST_RANKS` for each core, with a launcher that was not told where they go; or a rank found no memory.
+        More than `MOST_RANKS` for each core, with a launcher that was not told where they go; one that starts none; or a rank found
+        no memory.
     InterruptedRun
         A rank was killed or failed, or Ctrl-C; says which rank and why. Records written until then stay in the folder.
     """
@@ -102,7 +106,7 @@ def run_ranks(launcher: list[str], n_nodes: int, folder: Path, module: str = RAN
         try:
             code = ranks.wait()
         except KeyboardInterrupt:
-            raise InterruptedRun("stopped by Ctrl-C", place=str(folder), hint="The same command continues.") from None
+            raise InterruptedRun(STOPPED, place=str(folder), hint="The same command continues.") from None
         finally:
             end_group(ranks)
     if code:
@@ -133,13 +137,25 @@ def as_rank(folder: Path, *, threads: bool = False) -> Iterator[Any]:
     if threads:
         require("mpi4py", "mpi").rc.thread_level = "funneled"
     comm = require("mpi4py.MPI", "mpi").COMM_WORLD
-    rank = comm.Get_rank()
-    write_text_whole(folder / f"rank-{rank}.pid", str(os.getpid()))
-    wake_promptly()
-    try:
+    with saying_why(folder, comm):
+        wake_promptly()
         yield comm
+
+
+@contextmanager
+def saying_why(folder: Path, comm: Any) -> Iterator[None]:
+    """Let `run_ranks` know that this rank has started, and where the block fails, why; then end all ranks.
+
+    A rank on a machine that does not have the folder says why on its standard error alone.
+    """
+    rank, is_here = comm.Get_rank(), folder.is_dir()
+    if is_here:
+        write_text_whole(folder / f"rank-{rank}.pid", str(os.getpid()))
+    try:
+        yield
     except BaseException as error:
-        write_text_whole(folder / f"rank-{rank}.error", f"{type(error).__name__}: {error}")
+        if is_here:
+            write_text_whole(folder / f"rank-{rank}.error", f"{type(error).__name__}: {error}")
         traceback.print_exc()
         sys.stderr.flush()
         comm.Abort(1)
@@ -152,13 +168,29 @@ def answer_of_ranks(launcher: list[str], n_ranks: int, module: str, job: Mapping
     Raises
     ------
     UsageError, InterruptedRun
-        As `run_ranks`.
+        As `run_ranks`, with the ranks' own words: the folder is gone then.
     """
     with tempfile.TemporaryDirectory(prefix="mlperf-ranks-") as name:
         folder = Path(name)
         write_text_whole(folder / JOB, json.dumps(job))
-        run_ranks(launcher, n_ranks, folder, module)
+        try:
+            run_ranks(launcher, n_ranks, folder, module)
+        except MlperfError as error:
+            hint = "Nothing of this launch is kept." if error.message == STOPPED else last_words(folder)
+            raise type(error)(error.message, hint=hint) from None
         return json.loads((folder / ANSWER).read_text(encoding="utf-8"))
+
+
+def job_of_ranks(folder: Path, comm: Any) -> Any:
+    """What `answer_of_ranks` wrote for its ranks; only the first of them needs to have the folder."""
+    return comm.bcast(json.loads((folder / JOB).read_text(encoding="utf-8")) if comm.Get_rank() == 0 else None, root=0)
+
+
+def last_words(folder: Path) -> str:
+    """What a launch said last that leaves nothing behind."""
+    log = folder / LOG
+    said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-LAST_LINES:] if log.exists() else []
+    return "\n".join(("Nothing of this launch is kept.", *(("The ranks' own words:", *said) if said else ())))
 
 
 def end_group(ranks: subprocess.Popen[bytes]) -> None:
@@ -173,10 +205,12 @@ def end_group(ranks: subprocess.Popen[bytes]) -> None:
 
 
 def failure(folder: Path, n_nodes: int, code: int) -> MlperfError:
-    """What to raise of ranks that ended before their time: what no memory was found for will not fit the next time either."""
+    """What to raise of ranks that ended before their time; some will do so the next time, too."""
     why, kept = reason(folder, n_nodes, code), f"What was measured is kept; the ranks' own words are in {LOG}."
     if any(words in why for words in NO_MEMORY):
         return UsageError(why, place=str(folder), hint=f"Take fewer samples at a time, a smaller network or fewer ranks. {kept}")
+    if why.startswith(NOT_STARTED):
+        return UsageError(why, place=str(folder), hint=f"See that --mpiexec names a launcher that can start them here. {kept}")
     return InterruptedRun(why, place=str(folder), hint=f"{kept} The same command continues.")
 
 
@@ -195,10 +229,13 @@ def reason(folder: Path, n_nodes: int, code: int) -> str:
         if pid.exists() and pid.read_text(encoding="utf-8") in dead:
             return f"rank {rank} of {n_nodes} was killed (exit code {code})"
     if not all((folder / f"rank-{rank}.pid").exists() for rank in range(n_nodes)):
-        return f"the launcher ended with {code} before all of {n_nodes} ranks had started: {last_line(log)}"
+        return f"{NOT_STARTED} {code} before all of {n_nodes} ranks had started: {telling_line(log)}"
     return f"one of {n_nodes} ranks was killed (exit code {code})"
 
 
-def last_line(log: str) -> str:
-    """The log's last word."""
-    return next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "it said nothing")
+def telling_line(log: str) -> str:
+    """The line of a log that tells most: what went wrong first, before all that followed from it; of a traceback the last."""
+    lines = [line.strip() for line in log.splitlines() if any(letter.isalpha() for letter in line)]
+    if not lines:
+        return "it said nothing"
+    return lines[-1] if any(line.startswith("Traceback") for line in lines) else lines[0]

@@ -20,7 +20,17 @@ import pytest
 
 from mlperf.collect.trainer import AsgdRequest, train_asynchronously
 from mlperf.collect.trainer.job import write_job
-from mlperf.collect.trainer.launch import LOG, MOST_RANKS, failure, mpiexec_command, run_ranks
+from mlperf.collect.trainer.launch import (
+    ANSWER,
+    JOB,
+    LOG,
+    MOST_RANKS,
+    answer_of_ranks,
+    failure,
+    mpiexec_command,
+    run_ranks,
+    telling_line,
+)
 from mlperf.collect.trainer.ledger import USE_RECORD, Ledger, read_ledger
 from mlperf.core.errors import DataError, InterruptedRun, MissingExtraError, UsageError
 from mlperf.specs import CnnSpec
@@ -96,7 +106,7 @@ def test_a_rank_without_memory_is_not_told_to_continue(tmp_path: Path, name: str
 
 def test_what_an_earlier_launch_said_is_not_told_of_the_next(tmp_path: Path) -> None:
     (tmp_path / "rank-0.error").write_text("MemoryError: an old one")
-    with pytest.raises(InterruptedRun, match="the launcher ended with 1"):
+    with pytest.raises(UsageError, match="the launcher ended with 1"):
         run_ranks(["/bin/false"], 1, tmp_path)
 
 
@@ -124,7 +134,7 @@ def test_ranks_that_no_machine_holds_are_not_started(tmp_path: Path) -> None:
     many = MOST_RANKS * (os.cpu_count() or 1) + 1
     with pytest.raises(UsageError, match=f"got {many} ranks for the"):
         run_ranks(["/bin/false"], many, tmp_path)
-    with pytest.raises(InterruptedRun, match="the launcher ended with 1"):
+    with pytest.raises(UsageError, match="the launcher ended with 1"):
         run_ranks(["/bin/false", "--hostfile", "hosts"], many, tmp_path)
 
 
@@ -140,12 +150,34 @@ def test_a_named_launcher_is_found_on_the_path_then_beside_python(tmp_path: Path
 
 def test_a_launcher_that_starts_nothing_is_said_so(tmp_path: Path, lockstep: Any) -> None:
     write_job(lockstep.job, tmp_path)
-    with pytest.raises(InterruptedRun, match="ended with 1 before all of 1 ranks had started"):
+    with pytest.raises(UsageError, match="ended with 1 before all of 1 ranks had started: it said nothing") as caught:
         run_ranks([shutil.which("false") or "false"], 1, tmp_path)
+    assert "See that --mpiexec names a launcher" in str(caught.value)
+
+
+def test_the_words_of_ranks_that_leave_nothing_behind_are_told() -> None:
+    launcher = ["/bin/sh", "-c", "echo ----; echo unrecognized argument; echo so that nothing starts; exit 3"]
+    with pytest.raises(UsageError, match="ended with 3 before all of 2 ranks had started: unrecognized argument") as caught:
+        answer_of_ranks(launcher, 2, "none", {})
+    assert "The ranks' own words:\n----\nunrecognized argument\nso that nothing starts" in str(caught.value)
+    assert caught.value.place is None
+
+
+def test_ranks_of_another_machine_need_not_have_the_folder(tmp_path: Path) -> None:
+    """Two programs of one launch stand for two machines: the second is told of a folder that it does not have."""
+    (tmp_path / JOB).write_text(json.dumps({"trips": [[1, 1]]}))
+    one = [sys.executable, "-m", "mlperf.collect.canonical.pingpong"]
+    words = [*mpiexec_command(None), "-n", "1", *one, tmp_path, ":", "-n", "1", *one, tmp_path / "elsewhere"]
+    assert subprocess.run(words, timeout=WAIT_S, check=False).returncode == 0
+    assert len(json.loads((tmp_path / ANSWER).read_text())["times_s"]) == 1
+
+
+def test_of_a_traceback_the_last_line_is_told() -> None:
+    assert telling_line("Traceback (most recent call last):\n  File\nImportError: no MPI\n") == "ImportError: no MPI"
 
 
 def test_a_run_that_wrote_nothing_is_kept_as_such(tmp_path: Path) -> None:
-    with pytest.raises(InterruptedRun):
+    with pytest.raises(UsageError):
         train_asynchronously(AsgdRequest(tmp_path, mpiexec="false"))
     assert json.loads((tmp_path / "asgd" / "run-0001" / "broken.json").read_text())["n_updates"] == 0
 
