@@ -95,6 +95,7 @@ def contraction(
     """Measure tensor contractions that are generated, compiled by several builds and checked against einsum."""
     from mlperf.collect.contraction import ContractionRequest, collect_contractions, parse_build
     from mlperf.collect.contraction.builds import DEFAULT_BUILDS
+    from mlperf.report.text.answer import count_text
 
     request = ContractionRequest(
         builds=tuple(parse_build(text) for text in builds or DEFAULT_BUILDS),
@@ -105,7 +106,10 @@ def contraction(
         **options,
     )
     found = collect_contractions(request, show_progress=show.progress_shown)
-    show.note(f"{found.n_compiled} kernels compiled" + (f"; cycles: {found.clock}" if found.units else ", none measured yet"))
+    show.note(
+        f"{count_text(found.n_compiled, 'kernel')} compiled"
+        + (f"; cycles: {found.clock}" if found.units else ", none measured yet")
+    )
     if features and found.units:
         from mlperf.features.contraction_features import write_contraction_features
 

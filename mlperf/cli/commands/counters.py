@@ -100,6 +100,8 @@ def counters(
     """Run COMMAND and count what it does: instructions, misses, faults, times, by every source that this machine offers."""
     if append and output is None:
         raise UsageError("got --append without -o, expected the table to add to", hint="Name it: -o counters.csv.")
+    if len(dict(labels)) < len(labels):
+        raise UsageError(f"got --key {' --key '.join(map('='.join, labels))}, expected every name once")
     if probe_only and not command:
         return show_offers(options["sources"], show)
     from mlperf.collect.counters import CounterRequest, SimulatedCaches
@@ -138,10 +140,11 @@ def count(request: CounterRequest, show: Show) -> Counted:
 def write(counted: Counted, output: Path, show: Show, *, append: bool) -> None:
     """Write the table and say where."""
     from mlperf.collect.counters import write_counted
+    from mlperf.report.text.answer import count_text
 
     written = write_counted(counted, output, append=append)
     beside = f"; beside it {', '.join(path.name for path in written[1:])}" if written[1:] else ""
-    show.note(f"{len(counted.runs)} rows written to {written[0]}{beside}")
+    show.note(f"{count_text(len(counted.runs), 'row')} written to {written[0]}{beside}")
 
 
 @click.command(

@@ -185,12 +185,13 @@ def dwc_o_command(
 def deliver(table: FeatureTable, output: Path | None, show: Show) -> None:
     """Write the table, or show it where no file was named; notes go to stderr."""
     from mlperf.features.network.base import write_features
+    from mlperf.report.text.answer import count_text
 
     for note in table.notes:
         show.note(note)
     if output is not None:
         written = write_features(table, output)
-        show.note(f"{len(table.frame)} rows, {len(table.columns)} columns written to {places_text(written)}")
+        show.note(f"{count_text(len(table.frame), 'row')}, {len(table.columns)} columns written to {places_text(written)}")
     if output is None or show.settings.as_json:
         show(table, data_sha256=table.inputs)
 
@@ -227,6 +228,7 @@ and the OpenBLAS installed here (extra asm); beside the tables of a campaign the
 def engine_command(campaign: str | None, output: Path | None, libraries: bool, show: Show) -> None:
     """Cache misses by loop nest, inner runs and instructions of every kernel call of CAMPAIGN."""
     from mlperf.features.network.base import write_features
+    from mlperf.report.text.answer import count_text
     from mlperf.training.characteristics.tables import campaign_table, library_table
 
     if libraries == (campaign is not None):
@@ -234,7 +236,7 @@ def engine_command(campaign: str | None, output: Path | None, libraries: bool, s
     table = library_table() if campaign is None else campaign_table(campaign)
     if output is not None:
         written = write_features(table, output)
-        show.note(f"{len(table.frame)} rows written to {places_text(written)}")
+        show.note(f"{count_text(len(table.frame), 'row')} written to {places_text(written)}")
     if output is None or show.settings.as_json:
         show(table, data_sha256=table.inputs)
 

@@ -194,6 +194,7 @@ def predict_fitted_rows(
     """Rows, or a grid of sizes, of a system that was fitted to a table of its own."""
     from mlperf.planning.systems.fitted import fitted_grid, predict_fitted
     from mlperf.planning.table_output import write_frame
+    from mlperf.report.text.answer import count_text
 
     if rows is None:
         asked: Any = fitted_grid(model, {**request.sizes, **settings})
@@ -202,7 +203,7 @@ def predict_fitted_rows(
     found = predict_fitted(model, asked, options["level"], strict=options["strict"], cnns=request.cnns)
     if output is not None:
         write_frame(found.to_frame(), output, () if rows is None else (rows,))
-        show.note(f"{len(found.rows):,} rows written to {output}")
+        show.note(f"{count_text(len(found.rows), 'row')} written to {output}")
     show(found, data_sha256=digests_of(model), seed=options["seed"])
 
 

@@ -10,6 +10,7 @@ from mlperf.collect.counters.counted import Counted
 from mlperf.collect.counters.offers import Probe
 from mlperf.datasets.dictionary.counters import COUNTERS
 from mlperf.features.network.base import KEY, FeatureTable
+from mlperf.report.text.answer import count_text
 from mlperf.report.text.numbers import number_text, percent_text
 from mlperf.report.text.views import Section
 
@@ -71,7 +72,7 @@ def counted_sections(counted: Counted) -> tuple[Section, ...]:
     scaled = {name for text in counted.runs["scaled"] for name in text.split()}
     rows = [counter_row(name, counted.runs[name], is_scaled=name in scaled) for name in names]
     columns = MEAN_COLUMNS if len(counted.runs) > 1 else VALUE_COLUMNS
-    title = f"{' '.join(counted.command)}: {len(counted.runs)} run(s), exit code {counted.command_exit_code}"
+    title = f"{' '.join(counted.command)}: {count_text(len(counted.runs), 'run')}, exit code {counted.command_exit_code}"
     sections = [Section(title, pd.DataFrame([row[: len(columns)] for row in rows], columns=list(columns)))]
     if counted.functions is not None:
         kept = [name for name in counted.functions.columns if not name.endswith(("_bytes", "_ways")) and name != "file"]

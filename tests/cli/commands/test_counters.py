@@ -44,6 +44,7 @@ def test_for_people_the_output_passes_between_the_probe_and_the_counters() -> No
     said = done.stdout
     assert said.index("Sources of counters") < said.index("hello --json") < said.index("ru_minor_faults")
     assert "page faults" not in done.stderr
+    assert "hello --json: 1 run, exit code 0" in said
 
 
 def test_the_probe_alone_runs_nothing() -> None:
@@ -75,6 +76,7 @@ def test_rows_are_labelled_and_added(tmp_path: Path) -> None:
         (("--append", "--", "true"), 2, "-o"),
         (("--key", "kernel", "--", "true"), 2, "NAME=VALUE"),
         (("--key", "cg_Ir=1", "--", "true"), 2, "NAME=VALUE"),
+        (("--key", "a=1", "--key", "a=2", "--", "true"), 2, "got --key a=1 --key a=2, expected every name once"),
         (("--cache-l1", "1000", "--", "true"), 2, "SIZE,WAYS,LINE"),
     ],
 )
