@@ -14,6 +14,14 @@ from mlperf.datasets.dictionary.schema import TABLES
 
 SUFFIXES = (".csv", ".csv.gz")
 HOST = "host.json"
+CONSTANTS_HINT = "Constants make a model of their own: mlperf train {folder} --system model-parallel -o model.json."
+OF_OTHER_FOLDERS: Mapping[str, str] = {
+    "exchange": "Runs of mlperf collect ddp are a table of steps: mlperf train {folder}/runs.csv --system data-parallel -o m.json.",
+    "ps_runs": "Runs of mlperf collect ps are predicted from constants: mlperf compare constants.json {folder}/ps_runs.csv.",
+    "canonical": CONSTANTS_HINT,
+    "network": CONSTANTS_HINT,
+}
+"""What takes the tables that stand in the folders of other commands."""
 HOST_HINT = f"{HOST} holds one object with the machine, versions and protocol."
 
 
@@ -56,7 +64,7 @@ def find_campaign(path: Path) -> CampaignFolder:
     for file in sorted(path.iterdir()):
         stem = table_name(file)
         if stem is not None and stem not in known and not file.name.startswith("."):
-            hint = nearest_hint(stem, known)
+            hint = OF_OTHER_FOLDERS[stem].format(folder=path) if stem in OF_OTHER_FOLDERS else nearest_hint(stem, known)
             raise DataError(f"got table {stem!r}, expected one of {', '.join(known)}", place=str(file), hint=hint)
     tables = {name: found for stem, name in known.items() if (found := table_file(path, stem)) is not None}
     if not tables:

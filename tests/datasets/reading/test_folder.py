@@ -8,7 +8,7 @@ import pytest
 
 from mlperf.core.errors import DataError
 from mlperf.datasets import read_campaign
-from mlperf.datasets.reading.folder import read_host, told
+from mlperf.datasets.reading.folder import find_campaign, read_host, told
 
 pytestmark = pytest.mark.slow
 
@@ -41,3 +41,19 @@ def test_a_host_that_is_none_is_named(content: bytes, tmp_path: Path) -> None:
 
 def test_a_folder_without_a_host_tells_nothing(tmp_path: Path) -> None:
     assert read_host(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("exchange", "mlperf train {}/runs.csv --system data-parallel"),
+        ("ps_runs", "mlperf compare constants.json {}/ps_runs.csv"),
+        ("canonical", "mlperf train {} --system model-parallel"),
+        ("network", "mlperf train {} --system model-parallel"),
+    ],
+)
+def test_a_folder_of_another_command_is_told_what_takes_it(table: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / f"{table}.csv").touch()
+    with pytest.raises(DataError, match=f"got table '{table}'") as caught:
+        find_campaign(tmp_path)
+    assert words.format(tmp_path) in str(caught.value)
