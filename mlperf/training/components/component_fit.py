@@ -76,6 +76,8 @@ class ComponentModel:
 
 Report = str | tuple[str, ...]
 
+LEAST_ROWS = 2
+MORE_HINT = "Measure further settings: other networks, numbers of GPUs or nodes, sub-batches."
 LEAST_SHARE = 0.25
 """No time is predicted below this share of the shortest one measured, as with any table; where that binds, it is out of domain."""
 
@@ -124,17 +126,25 @@ def fit_component(component: Component, rows: pd.DataFrame, noise: str, *, left_
     Raises
     ------
     FitError
-        No term can be evaluated on the rows.
+        A single row, or no term can be evaluated on the rows.
     """
+    if len(rows) < LEAST_ROWS:
+        raise FitError(f"component {component.name!r}: got {len(rows)} row, expected {LEAST_ROWS} or more", hint=MORE_HINT)
     offered = tuple(term for term in component.terms if _evaluable(term, rows))
     if not offered:
         raise FitError(f"component {component.name!r}: got columns {', '.join(rows.columns)}, expected those of {component.terms}")
     paper = tuple(term for term in component.paper if term in offered)
     times = rows["time_s"].to_numpy(float)
+    try:
+        fit = _fit(offered, (), rows, times, noise, report=("selective",) if left_out else "none")
+        by_paper = _fit(paper, paper, rows, times, noise)
+    except FitError as error:
+        hint = MORE_HINT if len(rows) <= len(offered) + 1 else error.hint
+        raise FitError(error.message, place=f"component {component.name!r}, {len(rows)} rows", hint=hint) from error
     return ComponentModel(
         component.name,
-        _fit(offered, (), rows, times, noise, report=("selective",) if left_out else "none"),
-        _fit(paper, paper, rows, times, noise),
+        fit,
+        by_paper,
         _errors(offered, (), rows, times, noise) if left_out else None,
         _errors(paper, paper, rows, times, noise) if left_out else None,
         halves_difference(rows, ["group"], "time_s").mape,

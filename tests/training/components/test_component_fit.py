@@ -87,6 +87,20 @@ def test_sizes_beyond_the_measured_ones_are_flagged() -> None:
     assert fit.in_domain(pd.DataFrame({"n_params": [1e5, 1e9], "n_gpus_per_node": 4})).tolist() == [True, False]
 
 
+def test_a_single_row_is_refused_with_what_to_measure() -> None:
+    row = pd.DataFrame({"n_params": [1e6], "group": ["a"], "time_s": [1e-3]})
+    with pytest.raises(FitError, match="component 'update_weights': got 1 row, expected 2 or more") as caught:
+        fit_component(BY_NAME["update_weights"], row, "relative")
+    assert "Measure further settings" in str(caught.value)
+
+
+def test_rows_as_few_as_terms_are_refused_with_what_to_measure() -> None:
+    rows = pd.DataFrame({"params_share": [1e6, 2e6], "group": ["a", "b"], "time_s": [1e-3, 2e-3]})
+    with pytest.raises(FitError, match="component 'add_momentum', 2 rows: ") as caught:
+        fit_component(BY_NAME["add_momentum"], rows, "relative")
+    assert "Measure further settings" in str(caught.value)
+
+
 def test_rows_without_a_column_of_any_term_are_refused() -> None:
     rows = pd.DataFrame({"other": [1.0, 2.0], "group": ["a", "b"], "time_s": [1.0, 2.0]})
     with pytest.raises(FitError, match="component 'compute_update_value': got columns other, group, time_s"):
