@@ -62,11 +62,20 @@ class Call:
 
 @dataclass
 class Group:
-    """A collective operation: its calls, and its root if someone waits for it or it waits for all."""
+    """A collective operation: its calls, its root if someone waits for it or it waits for all, ranks that add up in pairs."""
 
     calls: list[Place]
     flow: str = "all"
     root: Place = (-1, -1)
+    paired: frozenset[int] = frozenset()
+
+    def awaited_by(self, place: Place) -> list[Place]:
+        """Calls that one has to wait for; in partial sums those of lower ranks, of all only where it adds up in pairs."""
+        if self.flow == "from root":
+            return [] if place == self.root else [self.root]
+        if self.flow == "to root":
+            return self.calls if place == self.root else []
+        return [other for other in self.calls if self.flow == "all" or other[0] <= place[0] or place[0] in self.paired]
 
 
 @dataclass
@@ -167,11 +176,7 @@ class Run:
         return None if None in times else max(times)
 
     def _awaited(self, place: Place, group: Group) -> list[int | None]:
-        if group.flow == "from root":
-            return [] if place == group.root else [self.start.get(group.root)]
-        if group.flow == "to root" and place != group.root:
-            return []
-        return [self.start.get(other) for other in group.calls]
+        return [self.start.get(other) for other in group.awaited_by(place)]
 
     def _end_of(self, place: Place) -> int | None:
         if place in self.edits.instant:
@@ -246,7 +251,24 @@ def random_program(
     return program
 
 
-FLOW_NAMES = {"all": "MPI_Allreduce", "from root": "MPI_Bcast", "to root": "MPI_Reduce"}
+def with_partial_sums(program: MadeProgram, seed: int) -> MadeProgram:
+    """The program with partial sums for its collective operations; one in front shows which ranks do not wait for higher ones."""
+    rng = random.Random(seed)
+    paired = frozenset(rank for rank in range(len(program.ranks)) if rng.random() < 0.3)
+    messages = {id(each): each for place in program.places() for each in program.call(place).sends + program.call(place).receives}
+    for message in messages.values():
+        for end in ("sender", "receiver", "send_done", "recv_done"):
+            rank, number = getattr(message, end)
+            setattr(message, end, (rank, number + 1))
+    for group in program.groups:
+        group.flow, group.paired, group.calls = "up", paired, [(rank, number + 1) for rank, number in group.calls]
+    for rank, calls in enumerate(program.ranks):
+        calls.insert(0, Call(8000 * rank, rng.randint(0, 400), group=len(program.groups)))
+    program.groups.append(Group([(rank, 0) for rank in range(len(program.ranks))], "up", paired=paired))
+    return program
+
+
+FLOW_NAMES = {"all": "MPI_Allreduce", "from root": "MPI_Bcast", "to root": "MPI_Reduce", "up": "MPI_Scan"}
 
 
 def recorded(program: MadeProgram, run: Run) -> tuple[EventTable, dict[tuple[Place, str], int]]:

@@ -22,6 +22,8 @@ class Flow(IntEnum):
     """Everyone waits for the root."""
     TO_ROOT = 2
     """The root waits for everyone."""
+    UP = 3
+    """Partial sums: everyone needs those of lower ranks in the communicator; whether a library lets it go then, times say."""
 
 
 ROOTED = (
@@ -42,19 +44,23 @@ class Groups:
     Attributes
     ----------
     call : array of int64, shape (n_members,)
-        Calls that are members, by operation and then in the order of calls.
+        Calls that are members, by operation and then in the order of their ranks in the communicator.
     operation : array of int64, shape (n_members,)
         The operation of each.
     flow : array of int64, shape (n_operations,)
         `Flow`.
     root : array of int64, shape (n_operations,)
-        Call of the root, -1 where everyone waits for everyone.
+        Call of the root, -1 where the operation has none.
+    until : array of int64, shape (n_members,)
+        The last of the members, its number in `call`, for whom each may have to wait: of all, but in partial sums of those up to
+        itself where its rank leaves such operations before higher ones come.
     """
 
     call: IntArray
     operation: IntArray
     flow: IntArray
     root: IntArray
+    until: IntArray
 
     def __len__(self) -> int:
         """Number of operations."""
@@ -77,8 +83,12 @@ def flow_of(name: str) -> Flow:
     --------
     >>> flow_of("MPI_Bcast").name, flow_of("MPI_Allgather").name, flow_of("MPI_Reduce_scatter").name
     ('FROM_ROOT', 'ALL', 'ALL')
+    >>> flow_of("MPI_Exscan").name
+    'UP'
     """
     lower = name.lower()
+    if "scan" in lower:
+        return Flow.UP
     for part, others, flow in ROOTED:
         if part in lower and not any(other in lower for other in others):
             return flow
@@ -89,7 +99,7 @@ def groups_of(table: EventTable, calls: Calls) -> Groups:
     """Collective operations by `corr`; a rooted name without a root among its members is a wait of all for all."""
     events = np.flatnonzero((table.kind[calls.rows] == Kind.COLL) & (table.corr[calls.rows] >= 0))
     numbers, operation = np.unique(table.corr[calls.rows[events]], return_inverse=True)
-    order = np.lexsort((events, operation))
+    order = np.lexsort((events, _rank_inside(table, calls.rows[events]), operation))
     events, operation = events[order], operation[order]
     rows, call = calls.rows[events], calls.call[events]
     flows = np.array([flow_of(text) for text in table.strings] + [Flow.ALL], dtype=np.int64)
@@ -98,6 +108,42 @@ def groups_of(table: EventTable, calls: Calls) -> Groups:
     root = np.full(len(numbers), UNSET, dtype=np.int64)
     is_root = table.rank[rows] == table.peer[rows]
     root[operation[is_root]] = call[is_root]
-    root[flow == Flow.ALL] = UNSET
-    flow[root < 0] = Flow.ALL
-    return Groups(call, operation, flow, root)
+    rooted = (flow == Flow.FROM_ROOT) | (flow == Flow.TO_ROOT)
+    root[~rooted] = UNSET
+    flow[rooted & (root < 0)] = Flow.ALL
+    return Groups(call, operation, flow, root, _until(table, calls, call, operation, flow == Flow.UP))
+
+
+def _rank_inside(table: EventTable, rows: IntArray) -> IntArray:
+    """Rank of each event in its communicator; the world's rank where its members stand in that order or are not known."""
+    inside = table.rank[rows].astype(np.int64)
+    for comm, members in table.attributes.get("reordered_comms", {}).items():
+        place = {rank: number for number, rank in enumerate(members)}
+        own = np.flatnonzero(table.comm[rows] == comm)
+        inside[own] = [place.get(rank, rank) for rank in inside[own].tolist()]
+    return inside
+
+
+def _until(table: EventTable, calls: Calls, call: IntArray, operation: IntArray, is_partial: BoolArray) -> IntArray:
+    """For whom the members may have to wait (`Groups`).
+
+    A library that adds up by exchanges of pairs lets ranks wait for higher ones, too; a chain does not. A rank is of a chain where
+    one of its calls ended nearer to the last start of lower ranks than to the last of all.
+    """
+    last = np.searchsorted(operation, operation, side="right") - 1
+    partial = is_partial[operation]
+    if not partial.any():
+        return last
+    start, end = calls.start_ns[call], calls.end_ns[call]
+    lower_ns = start[last_so_far(operation, start)]
+    row = calls.rows[calls.event[call]]
+    who = table.comm[row].astype(np.int64) * table.n_ranks + table.rank[row]
+    left = partial & (lower_ns[last] - end > end - lower_ns)
+    return np.where(partial & np.isin(who, who[left]), np.arange(len(call)), last)
+
+
+def last_so_far(operation: IntArray, start_ns: IntArray) -> IntArray:
+    """Of each member and those before it in its operation the last to come, of several the first, shape (n_members,)."""
+    order = np.lexsort((-np.arange(len(operation)), start_ns, operation))
+    # Operations stand one after the other in both orders, so that the latest place so far is always of one's own.
+    return np.asarray(order[np.maximum.accumulate(np.argsort(order))])

@@ -43,8 +43,8 @@ class RunGraph:
     """A program's graph for one choice of eager messages.
 
     The builder's nodes: 0 is the start of the run, ``1 + 2 c`` and ``2 + 2 c`` start and end of call c, then the end of every rank,
-    and a meeting point for each collective operation in which someone waits for all. T is the last of all ends (`ends`): a rank
-    whose call was moved before the one before it is not done sooner than that.
+    a meeting point for each collective operation in which someone waits for all, and one for each member of partial sums. T is the
+    last of all ends (`ends`): a rank whose call was moved before the one before it is not done sooner than that.
 
     Attributes
     ----------
@@ -132,7 +132,8 @@ def lay_out(program: Program, eager: BoolArray, *, gaps: bool = False) -> RunGra
     DataError
         Calls wait for one another in a circle; it is told rank by rank.
     """
-    n_nodes = 1 + 2 * len(program.calls) + program.n_ranks + len(program.groups)
+    n_partial = len(program.groups.where(Flow.UP))
+    n_nodes = 1 + 2 * len(program.calls) + program.n_ranks + len(program.groups) + n_partial
     numbers = number_type(n_nodes)
     edges = [
         *_in_ranks(program, numbers),
@@ -194,15 +195,22 @@ def _of_messages(program: Program, eager: BoolArray) -> tuple[Edges, ...]:
 def _of_groups(program: Program) -> tuple[Edges, ...]:
     """Edges of collective operations: into the meeting point from all, and out of it, or out of the root, to those who wait."""
     groups = program.groups
-    meeting = 1 + 2 * len(program.calls) + program.n_ranks + groups.operation
-    gather = groups.where(Flow.ALL, Flow.TO_ROOT)
+    first = 1 + 2 * len(program.calls) + program.n_ranks
+    meeting = first + groups.operation
+    # Partial sums: a chain of meeting points, each of one member and those before it.
+    partial = groups.where(Flow.UP)
+    meeting[partial] = first + len(groups) + np.arange(len(partial))
+    linked = np.flatnonzero(np.diff(groups.operation[partial]) == 0)
+    gather = groups.where(Flow.ALL, Flow.TO_ROOT, Flow.UP)
+    member = np.concatenate((gather, partial[linked + 1]))
+    before = np.concatenate((_start(groups.call[gather]), meeting[partial[linked]]))
     waits = np.where(groups.flow[groups.operation] == Flow.TO_ROOT, groups.is_root, True)
     waits &= (groups.flow[groups.operation] != Flow.FROM_ROOT) | ~groups.is_root
     spread = np.flatnonzero(waits)
     root = _start(groups.root[groups.operation])
-    source = np.where(groups.flow[groups.operation] == Flow.FROM_ROOT, root, meeting)
+    source = np.where(groups.flow[groups.operation] == Flow.FROM_ROOT, root, meeting[groups.until])
     return (
-        ("gather", gather, _start(groups.call[gather]), meeting[gather]),
+        ("gather", member, before, meeting[member]),
         ("spread", spread, source[spread], _end(groups.call[spread])),
     )
 

@@ -70,7 +70,7 @@ def read_recorded(path: Path | str) -> EventTable:
         Events, regions included, on one clock: ranks of one machine share its clock, those of several are aligned (`align`) by
         their messages and the recorders' exchanges of readings. Attributes: ``n_ranks``; ``clock_uncertainty_ns``; ``regions``,
         by name passes and nanoseconds in the run and in the recording; ``epoch_ns``, what the first clock lacks to the time
-        since 1970.
+        since 1970; ``reordered_comms``, members by number of the communicators in which ranks have another order.
 
     Raises
     ------
@@ -89,7 +89,8 @@ def read_recorded(path: Path | str) -> EventTable:
     strings, names, sites = _names(files)
     clocks = list(dict.fromkeys(each.clock_name for each in files))
     host = np.array([clocks.index(each.clock_name) for each in files])
-    columns = _columns(events, rank, files)
+    comms, comm, peer = _communicators(files, events, rank)
+    columns = _columns(events, rank, len(comms), comm, peer)
     columns |= {"name": names, "site": sites, "host": np.repeat(host, [len(each.events) for each in files])}
     table = event_table(
         int(kept.sum()),
@@ -101,6 +102,9 @@ def read_recorded(path: Path | str) -> EventTable:
             "n_ranks": files[0].n_ranks,
             "hosts": tuple(name.split(" ")[0] for name in clocks),
             "regions": regions_of(files),
+            "reordered_comms": {
+                number: list(members) for (members, _), number in comms.items() if list(members) != sorted(members)
+            },
             "epoch_ns": _epoch_ns(files[0]),
         },
         **{name: values[kept] for name, values in columns.items()},
@@ -117,10 +121,9 @@ def _on_one_clock(table: EventTable, files: Sequence[RankFile], n_clocks: int) -
     return moved.replace(origin_ns=table.origin_ns)
 
 
-def _columns(events: NDArray[Any], rank: IntArray, files: Sequence[RankFile]) -> dict[str, NDArray[Any]]:
+def _columns(events: NDArray[Any], rank: IntArray, n_comms: int, comm: IntArray, peer: IntArray) -> dict[str, NDArray[Any]]:
     """Columns that records hold, and what numbers of single ranks become in the whole run."""
     kind, flags = events["kind"].astype(np.int64), events["flags"]
-    comms, comm, peer = _communicators(files, events, rank)
     operation = (kind == Kind.COLL) & ((flags & POSTED) == 0)
     kind = np.where((kind == Kind.COLL) & ~operation, int(Kind.API), kind)
     return {
@@ -133,7 +136,7 @@ def _columns(events: NDArray[Any], rank: IntArray, files: Sequence[RankFile]) ->
         "tag": events["tag"],
         "comm": comm,
         "step": np.where(kind == Kind.REGION, events["id"], UNSET),
-        "corr": _belonging(kind, events, rank, comm, len(comms)),
+        "corr": _belonging(kind, events, rank, comm, n_comms),
         "flags": _flags(kind, flags),
     }
 

@@ -9,7 +9,7 @@ import numpy as np
 from mlperf.core.arrays import BoolArray, IntArray
 from mlperf.traces.events.kinds import UNSET
 from mlperf.traces.graph.dag import Numbers, number_type
-from mlperf.traces.graph.groups import Flow
+from mlperf.traces.graph.groups import Flow, last_so_far
 from mlperf.traces.graph.program import Program
 from mlperf.traces.replay.times import Times
 
@@ -136,12 +136,13 @@ def _of_groups(program: Program, start_ns: IntArray, waits: Waits) -> None:
     groups, calls = program.groups, program.calls
     if not len(groups):
         return
-    last = last_member(program, start_ns)
-    awaited = np.where(groups.flow == Flow.FROM_ROOT, groups.root, groups.call[last])
-    other = awaited[groups.operation]
     flow = groups.flow[groups.operation]
+    last = groups.call[last_so_far(groups.operation, start_ns[groups.call])[groups.until]]
+    other = np.where(flow == Flow.FROM_ROOT, groups.root[groups.operation], last)
     waits_for = (other != groups.call) & (
-        (flow == Flow.ALL) | ((flow == Flow.FROM_ROOT) & ~groups.is_root) | ((flow == Flow.TO_ROOT) & groups.is_root)
+        np.isin(flow, (Flow.ALL, Flow.UP))
+        | ((flow == Flow.FROM_ROOT) & ~groups.is_root)
+        | ((flow == Flow.TO_ROOT) & groups.is_root)
     )
     own = start_ns[groups.call]
     wait = np.where(waits_for, np.maximum(start_ns[other] - own, 0), 0)
@@ -150,11 +151,3 @@ def _of_groups(program: Program, start_ns: IntArray, waits: Waits) -> None:
     waits.partner[event] = np.where(waits_for, calls.event[other], UNSET)
     waits.zero_call[event] = np.where(wait > 0, other, UNSET)
     waits.zero_ns[event] = np.where(wait > 0, own, 0)
-
-
-def last_member(program: Program, start_ns: IntArray) -> IntArray:
-    """The last member to come to each operation, its number in `Groups.call`, shape (n_operations,); of several the first."""
-    groups = program.groups
-    order = np.lexsort((-np.arange(len(groups.call)), start_ns[groups.call], groups.operation))
-    ends = np.searchsorted(groups.operation[order], np.arange(len(groups)), side="right") - 1
-    return order[ends]

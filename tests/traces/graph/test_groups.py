@@ -15,6 +15,7 @@ from mlperf.traces.graph.groups import Flow, flow_of, groups_of
     [
         (Flow.FROM_ROOT, "MPI_Bcast bcast ncclDevKernel_Broadcast_RING_LL MPI_Scatter MPI_Scatterv"),
         (Flow.TO_ROOT, "MPI_Reduce MPI_Gather gatherv MPI_Ireduce"),
+        (Flow.UP, "MPI_Scan MPI_Exscan scan"),
         (
             Flow.ALL,
             "MPI_Allreduce MPI_Allgatherv MPI_Reduce_scatter_block reducescatter MPI_Barrier MPI_Alltoall all_gather AllReduce",

@@ -74,6 +74,8 @@ def test_own_numbers_of_communicators_become_the_runs(tmp_path: Path) -> None:
     assert receives.peer.tolist() == [1, 1]
     assert receives.flags.tolist() == [Flag.WILDCARD] * 2
     assert receives.corr[0] != receives.corr[1]
+    # Rank 0 met (0, 1), (1, 0) and (1, 0) again; partial sums of the latter two go from rank 1 to rank 0.
+    assert table.attributes["reordered_comms"] == {1: [1, 0], 2: [1, 0]}
 
 
 def test_what_is_missing_is_counted(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from message_programs import Edits, Run, protocol_timing, random_program, recorded
+from message_programs import Edits, Run, protocol_timing, random_program, recorded, with_partial_sums
 from replayed_programs import table_of_calls
 
 from mlperf.systems.loggps.presets import find_preset
@@ -53,6 +53,22 @@ def test_with_other_computes_every_call_is_where_the_walk_finds_it(seed: int) ->
     run = Run(program, edits)
     again = found.again(found.times.replace(compute_ns=compute))
     assert again.start_ns.tolist() == [run.start[place] for place in places]
+    assert again.end_ns.tolist() == [run.end[place] for place in places]
+    assert again.total_ns == run.total
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_partial_sums_wait_for_whom_the_recording_shows(seed: int) -> None:
+    program = with_partial_sums(random_program(seed), seed)
+    table, _ = recorded(program, Run(program))
+    found = replay(table, protocol_timing())
+    assert found.splits.n_negative == 0
+    compute = np.random.default_rng(seed).integers(0, 8000, len(found.times.compute_ns))
+    places = list(program.places())
+    edits = Edits(compute=dict(zip(places, compute.tolist(), strict=False)))
+    edits.compute.update({(rank, len(calls)): int(compute[len(places) + rank]) for rank, calls in enumerate(program.ranks)})
+    run = Run(program, edits)
+    again = found.again(found.times.replace(compute_ns=compute))
     assert again.end_ns.tolist() == [run.end[place] for place in places]
     assert again.total_ns == run.total
 

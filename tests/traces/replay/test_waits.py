@@ -71,6 +71,7 @@ def collective(name: str, root: int) -> EventTable:
         ("MPI_Bcast", 2, [100, 0, 0], [2, 2, -1]),
         ("MPI_Reduce", 2, [0, 0, 100], [-1, -1, 1]),
         ("MPI_Reduce", 1, [0, 0, 0], [-1, -1, -1]),
+        ("MPI_Scan", -1, [200, 0, 100], [1, -1, 1]),
     ],
 )
 def test_members_wait_for_the_last_or_the_root(name: str, root: int, waits: list[int], partners: list[int]) -> None:
@@ -78,3 +79,25 @@ def test_members_wait_for_the_last_or_the_root(name: str, root: int, waits: list
     assert run.waits.wait_ns.tolist() == waits
     assert run.waits.partner.tolist() == partners
     assert run.end_ns.tolist() == [350, 350, 350]
+
+
+@pytest.mark.parametrize(
+    ("comms", "ends", "waits", "partners"),
+    [
+        ({}, [110, 310, 310], [0, 0, 100], [-1, -1, 1]),
+        ({}, [310, 310, 310], [200, 0, 100], [1, -1, 1]),
+        ({7: [2, 1, 0]}, [310, 310, 210], [200, 0, 0], [1, -1, -1]),
+    ],
+)
+def test_partial_sums_wait_for_lower_ranks_where_the_recording_shows_it(
+    comms: dict[int, list[int]], ends: list[int], waits: list[int], partners: list[int]
+) -> None:
+    """Rank 0 that leaves before rank 1 has come has not waited for it; in the last case ranks stand the other way round."""
+    starts = np.array([100, 300, 200])
+    columns = {"start_ns": starts, "duration_ns": np.array(ends) - starts, "rank": [0, 1, 2], "comm": 7}
+    table = event_table(3, kind=Kind.COLL, corr=1, name=0, strings=["MPI_Exscan"], attributes={"reordered_comms": comms}, **columns)
+    run = replay(table, SYNC)
+    assert run.waits.wait_ns.tolist() == waits
+    assert run.waits.partner.tolist() == partners
+    assert run.end_ns.tolist() == ends
+    assert run.splits.n_negative == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from message_programs import Edits, MadeProgram, Place, Run, protocol_timing, random_program, recorded
+from message_programs import Edits, MadeProgram, Place, Run, protocol_timing, random_program, recorded, with_partial_sums
 
 from mlperf.traces.replay import replay
 from mlperf.traces.whatif.sweep import Sweep, sweep
@@ -18,8 +18,10 @@ N_PROGRAMS = 280
 class Case:
     """A random program, its run, and everything that the sweep says about it."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, partial_sums: bool = False) -> None:
         self.program: MadeProgram = random_program(seed, acausal=seed % 3 == 0)
+        if partial_sums:
+            self.program = with_partial_sums(self.program, seed)
         self.gaps = False
         self.run = Run(self.program)
         table, self.rows = recorded(self.program, self.run)
@@ -55,9 +57,8 @@ def group_waits_to_zero(case: Case) -> list[tuple[int, int, Place, int]]:
     """The same of members of collective operations: the last to come, or the root, had come with them."""
     found, start = [], case.run.start
     for group in case.program.groups:
-        last = max(group.calls, key=lambda place: start[place])
         for place in group.calls:
-            awaited = {"all": last, "from root": group.root, "to root": last if place == group.root else place}[group.flow]
+            awaited = max([*group.awaited_by(place), place], key=lambda other: (start[other], other != place))
             found.append((case.event(place, "coll"), max(0, start[awaited] - start[place]), awaited, start[place]))
     return found
 
@@ -73,6 +74,17 @@ def test_all_what_ifs_are_those_of_brute_force(seeds: range) -> None:
             changed[row] += found != case.run.total
     assert set(changed) == ROWS
     assert all(changed.values()), f"a row of which no edit ever changes T proves nothing: {changed}"
+
+
+def test_partial_sums_are_those_of_brute_force() -> None:
+    changed: Counter[str] = Counter()
+    for seed in range(12):
+        case = Case(seed, partial_sums=True)
+        assert case.swept.run.splits.n_negative == 0
+        for row, found, expected in all_edits(case):
+            assert found == expected, (seed, row)
+            changed[row] += found != case.run.total
+    assert changed["group wait"]
 
 
 ROWS = {
