@@ -13,6 +13,7 @@ __getattr__, __dir__, __all__ = exports(
         "Recorded": "mlperf.traces.recording.recorded",
         "read_profile": "mlperf.traces.recording.profile",
         "wrap": "mlperf.traces.recording.mpi_proxy",
+        "unwrap": "mlperf.traces.recording.mpi_proxy",
         "region": "mlperf.traces.recording.regions",
         "torch_profile": "mlperf.traces.recording.torch_traces",
     },

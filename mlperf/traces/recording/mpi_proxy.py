@@ -14,7 +14,7 @@ from mlperf.traces.recording.proxy_collectives import TIMED
 from mlperf.traces.recording.proxy_messages import ProbedMessages
 from mlperf.traces.recording.proxy_persistent import Message, RecordedPrequest
 from mlperf.traces.recording.proxy_recorder import recorder
-from mlperf.traces.recording.proxy_requests import Post, RecordedRequest
+from mlperf.traces.recording.proxy_requests import Post, RecordedRequest, posted
 from mlperf.traces.recording.regions import recorder_is_loaded
 
 MAKERS = re.compile(
@@ -30,9 +30,9 @@ def wrap(comm: Any) -> Any:
 
     All ranks of the world call it first together (it reads their clocks); the file of each rank is completed when Python ends,
     where all read the clocks again. Messages through the plain communicator are not seen. Of operations that are posted, are of
-    neighbours only, or are made first and started later, the calls' times alone are recorded, and the recording's notes say so.
-    Several requests are started and waited for by ``comm.Prequest.Startall`` and ``comm.Request.Waitall``. Does nothing where the
-    PMPI library is loaded.
+    neighbours only, or are made first and started later, the times of calls and waits alone are recorded; the notes say how many.
+    Several requests are started and waited for by ``comm.Prequest.Startall`` and ``comm.Request.Waitall``; windows and files take
+    ``unwrap(comm)``. Does nothing where the PMPI library is loaded.
 
     Parameters
     ----------
@@ -53,9 +53,17 @@ def wrap(comm: Any) -> Any:
     return comm if recorder_is_loaded() else RecordedComm(recorder(), comm)
 
 
-def _plain(value: Any) -> Any:
-    """A communicator as mpi4py knows it; anything else as it is."""
-    return value._comm if isinstance(value, RecordedComm) else value
+def unwrap(comm: Any) -> Any:
+    """The communicator of mpi4py behind a wrapped one; any other object as it is.
+
+    For functions of mpi4py that take nothing but its own communicators: windows, files, comparisons. What goes through them is
+    not seen.
+
+    Examples
+    --------
+    ``MPI.Win.Create(memory, comm=unwrap(comm))``, ``MPI.File.Open(unwrap(comm), "out.bin")``.
+    """
+    return comm._comm if isinstance(comm, RecordedComm) else comm
 
 
 class RecordedComm(ProbedMessages):
@@ -74,11 +82,11 @@ class RecordedComm(ProbedMessages):
         """A method whose communicator is wrapped; the null communicator is not."""
 
         def made(*args: Any, **kwargs: Any) -> Any:
-            plain = [_plain(each) for each in args]
-            found = method(*plain, **{name: _plain(each) for name, each in kwargs.items()})
+            plain = [unwrap(each) for each in args]
+            found = method(*plain, **{name: unwrap(each) for name, each in kwargs.items()})
             if isinstance(found, tuple):
                 made, request = found
-                return RecordedComm(self._own, made, like=self._comm), request
+                return RecordedComm(self._own, made, like=self._comm), posted(self._own, request)
             return RecordedComm(self._own, found) if found != self._own.mpi.COMM_NULL else found
 
         return made

@@ -10,7 +10,9 @@ from typing import Any
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.readers.rank_file import POSTED
 from mlperf.traces.recording.buffers import n_bytes
+from mlperf.traces.recording.proxy_persistent import RecordedPrequest
 from mlperf.traces.recording.proxy_recorder import ProxyRecorder
+from mlperf.traces.recording.proxy_requests import posted
 
 TIMED = re.compile(
     r"I(barrier|[bB]cast|reduce(_scatter(_block)?)?|allreduce|(ex)?scan|(all)?gatherv?|scatterv?|alltoall[vw]?)"
@@ -52,7 +54,8 @@ class Collectives:
         return result
 
     def _kept(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-        """A method of mpi4py's whose time alone is recorded: who waits for whom in it is not known."""
+        """A method of mpi4py's whose time alone is recorded, and that of its wait: who waits for whom in it is not known."""
+        is_waited, is_made = name.startswith("I"), name.endswith("_init")
 
         def call(*args: Any, **kwargs: Any) -> Any:
             start_ns = time.monotonic_ns()
@@ -63,7 +66,7 @@ class Collectives:
                     Kind.COLL, f"MPI_{name}", start_ns, end_ns, comm=self._number, flags=POSTED, site=own.writer.site(1)
                 )
                 own.writer.cost(end_ns)
-            return result
+            return RecordedPrequest(own, result, None, []) if is_made else posted(own, result) if is_waited else result
 
         return call
 

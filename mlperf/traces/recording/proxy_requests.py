@@ -39,7 +39,7 @@ class RecordedRequest:
     """A request that forwards everything to mpi4py's and records `Wait`, `Test`, `wait`, `test` and the calls for several.
 
     The calls for several requests are those of this class, ``comm.Request.Waitall(requests)``: mpi4py's own cannot be recorded.
-    Among the requests may be some of mpi4py's, such as ``MPI.REQUEST_NULL`` and those of operations that are not recorded.
+    Among the requests may be some of mpi4py's, such as ``MPI.REQUEST_NULL`` and those of plain communicators.
     """
 
     def __init__(self, own: ProxyRecorder, request: Any, post: Post, kept: Any = None) -> None:
@@ -104,6 +104,11 @@ class RecordedRequest:
         """As mpi4py's; one that finds nothing is no event."""
         found: list[int] | None = _several("Testsome", requests, statuses, some)
         return found
+
+
+def posted(own: ProxyRecorder, request: Any) -> RecordedRequest:
+    """A request of an operation that is no message: its wait is recorded, and completes no record."""
+    return RecordedRequest(own, request, Post(-1, False, [], 0))
 
 
 def every(result: Any, n: int) -> Sequence[int]:

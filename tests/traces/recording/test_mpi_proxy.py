@@ -12,7 +12,7 @@ from mlperf.traces.events.kinds import Flag, Kind
 from mlperf.traces.events.table import EventTable
 from mlperf.traces.readers.rank_file import PAIRED, WILDCARD
 from mlperf.traces.readers.recorded import read_recorded
-from mlperf.traces.recording.mpi_proxy import RecordedComm
+from mlperf.traces.recording.mpi_proxy import RecordedComm, unwrap
 
 from .conftest import Own, Plain, events_in, line_of, proxied
 
@@ -102,8 +102,14 @@ def test_a_communicator_that_is_made_later_is_wrapped_and_other_makers_are_not(t
     comm = RecordedComm(Own(tmp_path), Plain(Idup=(Plain(), "request"), Create_keyval=7))  # type: ignore[arg-type]
     found, request = comm.Idup()
     assert isinstance(found, RecordedComm)
-    assert request == "request"
+    assert request._request == "request"
     assert comm.Create_keyval() == 7
+
+
+def test_functions_that_take_a_communicator_get_the_plain_one(tmp_path: Path) -> None:
+    plain = Plain()
+    assert unwrap(RecordedComm(Own(tmp_path), plain)) is plain  # type: ignore[arg-type]
+    assert unwrap(plain) is plain
 
 
 def test_an_exchange_in_one_buffer_is_both_halves_of_a_call(tmp_path: Path) -> None:

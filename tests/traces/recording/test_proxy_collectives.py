@@ -70,10 +70,33 @@ def test_operations_with_counts_and_partial_sums_are_recorded(tmp_path: Path) ->
     assert not events["flags"].any()
 
 
-def test_calls_for_which_nobody_is_known_to_wait_are_timed_and_counted(tmp_path: Path) -> None:
-    own, plain = Own(tmp_path), Plain(Ibarrier="request")
+class Request:
+    """Done at once."""
+
+    Wait = staticmethod(lambda _status: True)
+    Test = staticmethod(lambda _status: True)
+    Start = staticmethod(lambda: None)
+
+
+def test_what_is_posted_or_made_for_all_is_waited_for_by_a_recorded_call(tmp_path: Path) -> None:
+    methods = ("Ibarrier", "Ineighbor_alltoall", "Isendrecv", "Allreduce_init")
+    own, plain = Own(tmp_path), Plain(Idup=(Plain(), Request()), **{name: Request() for name in methods})
     comm = RecordedComm(own, plain)  # type: ignore[arg-type]
-    assert comm.Ibarrier() == "request"
+    requests = [getattr(comm, name)() for name in methods]
+    requests[-1].Start()
+    for request in (*requests, comm.Idup()[1]):
+        assert isinstance(request, comm.Request)
+        assert request.Test()
+        assert request.Wait()
+    assert comm.Neighbor_alltoall() is None
+    events = events_in(own, tmp_path)
+    assert Counter(events["kind"].tolist()) == {Kind.COLL: 5, Kind.WAIT: 10}
+
+
+def test_calls_for_which_nobody_is_known_to_wait_are_timed_and_counted(tmp_path: Path) -> None:
+    own, plain = Own(tmp_path), Plain()
+    comm = RecordedComm(own, plain)  # type: ignore[arg-type]
+    comm.Ibarrier()
     comm.Iallreduce(TEN, TEN, op="max")
     comm.Neighbor_alltoall(TEN, TEN)
     comm.Psend_init(TEN, 2, 1)
