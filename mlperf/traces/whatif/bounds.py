@@ -143,6 +143,7 @@ def bound_ns(
 def _balanced_communication(run: Replay, steps: Steps) -> FloatArray:
     """Communication of every rank in the region if every rank sent the mean volume of each step, shape (n_ranks,).
 
+    Calls outside that receive what was sent inside change with it, maybe by more than there is inside; no call falls below 0.
     A call that sends and receives at once takes as long as the longer of the two; what a posted message takes passes in no call.
     """
     calls, messages = run.program.calls, run.program.messages
@@ -150,5 +151,4 @@ def _balanced_communication(run: Replay, steps: Steps) -> FloatArray:
         messages.size_bytes, calls.rank[messages.send_call], steps.call_step[messages.send_call], steps.sent_bytes
     )
     change = retimed(run, network(run.timing, size)).own_ns - run.times.own_ns
-    total = steps.communication_ns.sum(axis=1) + np.bincount(calls.rank, change, run.program.n_ranks)
-    return np.asarray(np.maximum(total, 0.0))
+    return np.asarray(steps.communication_ns.sum(axis=1) + np.bincount(calls.rank, change, run.program.n_ranks))

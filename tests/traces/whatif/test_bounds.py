@@ -11,6 +11,8 @@ from message_programs import Run, protocol_timing, random_program, recorded
 from stepped_programs import BALANCED, UNBALANCED, binary_swap, exchange, myrinet
 
 from mlperf.core.errors import DataError, UsageError
+from mlperf.traces.events.kinds import Kind
+from mlperf.traces.events.table import event_table
 from mlperf.traces.replay import replay
 from mlperf.traces.whatif.bounds import bound_ns, bounds, paper_rows
 from mlperf.traces.whatif.combine import edited
@@ -69,6 +71,23 @@ def test_a_call_that_sends_and_receives_takes_the_longer_of_both() -> None:
     times = dict(zip(found.table["assumptions"], found.table["time_s"], strict=True))
     assert times["A1"] == pytest.approx(90.3e-6 + 0.00485e-6 * 100_000, rel=1e-6)
     assert times["A1 & A3"] == pytest.approx(90.3e-6 + 0.00485e-6 * 60_000, rel=1e-6)
+
+
+def test_a_receive_outside_of_the_region_changes_with_what_was_sent_inside() -> None:
+    """Rank 1 receives 5001 bytes behind its pass: of 2500 its call is shorter by 5002 ns, though it has no call inside."""
+    columns = {
+        "start_ns": [0, 0, 1000, 2000],
+        "duration_ns": [13_300, 500, 12_300, 11_850],
+        "rank": [0, 1, 0, 1],
+        "kind": [Kind.REGION, Kind.REGION, Kind.SEND, Kind.RECV],
+        "peer": [-1, -1, 1, 0],
+        "size_bytes": [0, 0, 5001, 5001],
+        "match": [-1, -1, 3, 2],
+    }
+    found = bounds(replay(event_table(4, name=0, strings=["PRGN"], **columns), protocol_timing())).table
+    times = dict(zip(found["assumptions"], found["time_s"], strict=True))
+    assert times["as measured"] == pytest.approx(13_850e-9)
+    assert times["A3"] == pytest.approx((13_850 - 5002) * 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(40))
