@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from mlperf.traces.readers.content import read_content
 from mlperf.traces.readers.store import check_numbers
 
 NEEDED = ("start_ns", "duration_ns", "rank", "kind")
+LONG_ROW = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
+HEADER_HINT = f"A first line names the columns, at least {', '.join(NEEDED)}."
 LATEST_NS = 10**15
 """Eleven days: a first event later than that does not tell when it happened in its run, but what a clock showed."""
 
@@ -37,7 +40,16 @@ def read_csv(path: Path | str) -> EventTable:
     try:
         cells = pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False, skip_blank_lines=False)
     except (ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise DataError(f"is no CSV table ({str(error).strip()})", place=str(path)) from error
+        told = LONG_ROW.search(str(error))
+        if told:
+            raise _long_row(path, int(told[2]), int(told[3]), int(told[1])) from None
+        raise DataError(f"is no CSV table ({str(error).strip()})", place=str(path), hint=HEADER_HINT) from error
+    # Where all rows have a cell more than the header, pandas takes the first for names of rows.
+    if not isinstance(cells.index, pd.RangeIndex):
+        raise _long_row(path, 2, len(cells.columns) + cells.index.nlevels, len(cells.columns))
+    twice = [name for name in COLUMNS if f"{name}.1" in cells.columns]
+    if twice:
+        raise DataError(f"column {twice[0]!r} is there twice", place=f"{path}, line 1", hint="Leave one of them out.")
     unknown = [name for name in cells.columns if name not in COLUMNS]
     if unknown:
         raise DataError(f"got column {unknown[0]!r}", place=f"{path}, line 1", hint=did_you_mean(str(unknown[0]), COLUMNS))
@@ -53,6 +65,12 @@ def read_csv(path: Path | str) -> EventTable:
         return table
     note = f"times are readings of a clock, the first {first_ns} ns: they count from there"
     return table.replace(start_ns=table.start_ns - first_ns, origin_ns=first_ns, notes=(*table.notes, note))
+
+
+def _long_row(path: Path, line: int, found: int, expected: int) -> DataError:
+    """The error for a row with more cells than the header."""
+    hint = "Every row has as many cells as the header: look for a comma too many, or for text with a comma and no quotes."
+    return DataError(f"got {found} cells, expected {expected}", place=f"{path}, line {line}", hint=hint)
 
 
 def _column(path: Path, name: str, cells: pd.Series[str], strings: Strings) -> NDArray[Any]:

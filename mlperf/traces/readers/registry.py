@@ -13,6 +13,7 @@ from mlperf.core.suggest import did_you_mean
 from mlperf.traces.events.matching import match_collectives, match_messages
 from mlperf.traces.events.table import EventTable
 from mlperf.traces.readers.content import head_of
+from mlperf.traces.readers.rank_file import MOST_RANKS
 
 HEAD_BYTES = 4096
 
@@ -87,7 +88,10 @@ def read_trace(path: Path | str, file_format: str | None = None, *, drop_unmatch
     name = file_format or format_of(path)
     if name not in READERS:
         raise UsageError(f"no format {name!r}. {did_you_mean(name, READERS)}")
-    table = imported(READERS[name].reads)(path)
+    table: EventTable = imported(READERS[name].reads)(path)
+    if table.n_ranks > MOST_RANKS:
+        hint = "Results have a place for every rank from 0 on: number the ranks of the run from there."
+        raise DataError(f"got {table.n_ranks} ranks, expected at most {MOST_RANKS}", place=str(path), hint=hint)
     return match_collectives(match_messages(table, drop_unmatched=drop_unmatched), drop_unmatched=drop_unmatched)
 
 

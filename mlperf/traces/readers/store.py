@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mlperf.core.arrays import BoolArray, IntArray
 from mlperf.core.errors import DataError
-from mlperf.traces.events.kinds import Kind
+from mlperf.traces.events.kinds import UNSET, Kind
 from mlperf.traces.events.table import COLUMNS, NAMES, EventTable, event_table
+from mlperf.traces.readers.rank_file import MOST_RANKS
 
 VERSION = 1
 DOCUMENT = "trace.json"
@@ -21,6 +23,7 @@ HINT = "Was it written by mlperf trace import, and copied whole?"
 MOST_EVENTS = 2**31
 MOST_NS = 2**61
 """Beyond all clocks: 73 years."""
+RANK_EXPECTED = f"a rank from 0 to {MOST_RANKS - 1}, or -1 for none"
 
 
 def read_store(path: Path | str) -> EventTable:
@@ -93,6 +96,11 @@ def with_numbers(value: Any) -> Any:
     return value
 
 
+def is_no_rank(values: IntArray) -> BoolArray:
+    """Which numbers are neither a rank nor -1, none."""
+    return np.asarray((values < UNSET) | (values >= MOST_RANKS))
+
+
 def check_numbers(path: Path, table: EventTable, first_line: int | None = None) -> None:
     """Numbers that point to strings, rows and sources must do so, and times must be times.
 
@@ -124,6 +132,7 @@ def check_numbers(path: Path, table: EventTable, first_line: int | None = None) 
         ("start_ns", (table.start_ns > MOST_NS) | (table.start_ns < -MOST_NS), f"a time of at most {MOST_NS} ns"),
         ("kind", ~np.isin(table.kind, [int(kind) for kind in Kind]), "a kind of event"),
         ("size_bytes", table.size_bytes < 0, "a size of 0 or more"),
+        *((name, is_no_rank(getattr(table, name)), RANK_EXPECTED) for name in ("rank", "peer")),
     )
     for name, is_wrong, expected in wrong:
         if np.any(is_wrong):

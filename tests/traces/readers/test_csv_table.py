@@ -39,7 +39,13 @@ HEAD = "start_ns,duration_ns,rank,kind,peer,name\n"
         (HEAD + "1,-2,0,SEND,1,x\n", "line 2, column duration_ns: got -2, expected a duration of 0 to"),
         (HEAD + "1,2,0,SEND,1,x\n9223372036854775807,2,0,SEND,1,x\n", "line 3, column start_ns: got 9223372036854775807, expected"),
         (HEAD + "-9223372036854775808,2,0,SEND,1,x\n", "line 2, column start_ns: got -9223372036854775808, expected a time"),
-        (HEAD + "1,2,0,SEND,1,x,7\n1,2,0,SEND,1,x,7,8\n", "is no CSV table"),
+        (HEAD + "1,2,0,SEND,1,x\n1,2,0,SEND,1,x,7,8\n", "line 3: got 8 cells, expected 6"),
+        (HEAD + "1,2,0,SEND,1,x,7\n1,2,0,SEND,1,x,7\n", "line 2: got 7 cells, expected 6"),
+        (HEAD + "1,2,-3,SEND,1,x\n", "line 2, column rank: got -3, expected a rank from 0 to 4194303, or -1 for none"),
+        (HEAD + "1,2,2147483647,SEND,1,x\n", "line 2, column rank: got 2147483647, expected a rank"),
+        (HEAD + "1,2,0,SEND,-7,x\n", "line 2, column peer: got -7, expected a rank"),
+        ("start_ns,duration_ns,rank,kind,rank\n1,2,0,SEND,1\n", "line 1: column 'rank' is there twice"),
+        ("\n\n", "is no CSV table .*\n  hint: A first line names the columns, at least start_ns"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, message: str) -> None:

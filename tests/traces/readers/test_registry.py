@@ -35,6 +35,12 @@ def test_the_head_of_a_gzipped_file_tells_too(tmp_path: Path) -> None:
     assert format_of(tmp_path / "noname") == "goal"
 
 
+def test_more_ranks_than_results_have_room_for_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "run.goal").write_text("num_ranks 2000000000\nrank 0 {\nl1: calc 5\n}\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"run\.goal: got 2000000000 ranks, expected at most 4194304"):
+        read_trace(tmp_path / "run.goal")
+
+
 def test_an_unknown_file_is_shown(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("hello there", encoding="utf-8")
     with pytest.raises(DataError, match='is of no known format; it begins with "hello there"'):
