@@ -151,6 +151,7 @@ def read_keys(path: Path | str) -> pd.DataFrame:
         numbers = pd.to_numeric(keys[name], errors="coerce")
         if not numbers.isna().any():
             keys[name] = numbers
+    keys.attrs["path"] = str(path)
     return keys
 
 
@@ -253,7 +254,8 @@ def keys_by_run(keys: pd.DataFrame | None, runs: list[str]) -> dict[str, dict[st
     found = {str(row["run"]): row for row in keys.to_dict("records")}
     missing = [run for run in runs if run not in found]
     if missing:
-        raise DataError(f"has no row for run {missing[0]!r}", place="keys", hint=f"Its runs are {', '.join(list(found)[:8])}.")
+        hint = f"Its runs are {', '.join(list(found)[:8])}."
+        raise DataError(f"has no row for run {missing[0]!r}", place=keys.attrs.get("path", "keys"), hint=hint)
     return {run: {str(name): value for name, value in row.items()} for run, row in found.items()}
 
 

@@ -25,8 +25,10 @@ def check_answer(found: TraceCheck) -> Answer:
         (found.n_different_sizes, "message of two sizes", "messages of two sizes"),
     ]
     told = [count_text(number, one, many) for number, one, many in faults if number]
+    if not told:
+        told = ["nothing wrong" if not found.notes else f"{count_text(len(found.notes), 'note')} below, else nothing wrong"]
     holds = f"{count_text(found.n_events, 'event')} of {count_text(found.n_ranks, 'rank')} in {plain_time(found.span_s)}"
-    return Answer(found.source, f"{holds}; {count_text(found.n_messages, 'message')} matched; {', '.join(told) or 'nothing wrong'}")
+    return Answer(found.source, f"{holds}; {count_text(found.n_messages, 'message')} matched; {', '.join(told)}")
 
 
 def check_sections(found: TraceCheck) -> tuple[Section, ...]:

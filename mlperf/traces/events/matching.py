@@ -59,6 +59,7 @@ def match_messages(table: EventTable, *, drop_unmatched: bool = False) -> EventT
     if len(alone) and not drop_unmatched:
         raise DataError(
             f"{len(alone)} of {len(sends) + len(receives)} sends and receives have no partner: {_named(table, alone)}",
+            place=table.place,
             hint="The trace may be cut, or lack a rank. With --drop-unmatched they keep the time they took and are counted.",
         )
     flags = column(table.flags).copy()
@@ -150,6 +151,7 @@ def match_collectives(table: EventTable, *, drop_unmatched: bool = False) -> Eve
     if np.any(alone) and not drop_unmatched:
         raise DataError(
             f"{len(np.unique(operation[alone]))} collective operations lack members: {_calls_named(table, rows[alone])}",
+            place=table.place,
             hint="The trace may be cut. With --drop-unmatched they keep the time they took and are counted.",
         )
     corr, flags = column(table.corr).copy(), column(table.flags).copy()
@@ -175,6 +177,7 @@ def _refuse_mixed(table: EventTable, rows: IntArray, firsts: IntArray) -> None:
         here, there = table.text(table.name[[row, other]])
         raise DataError(
             f"rank {table.rank[row]} calls {here} where rank {table.rank[other]} calls {there} on communicator {table.comm[row]}",
+            place=table.place,
             hint="Collective calls are matched by their order on a communicator: does the trace give the communicators?",
         )
 

@@ -132,6 +132,11 @@ class EventTable:
         """Ranks of the run: what the format says, at least the largest that has an event."""
         return max(int(self.attributes.get("n_ranks", 0)), int(self.rank.max(initial=-1)) + 1)
 
+    @property
+    def place(self) -> str:
+        """What the table was read from, as errors name it."""
+        return ", ".join(self.sources)
+
     def take(self, rows: NDArray[Any]) -> EventTable:
         """The rows of an index or a mask in that order; `match` follows them, and is unset where the partner is left out."""
         index = np.flatnonzero(rows) if rows.dtype == bool else np.asarray(rows)

@@ -73,10 +73,11 @@ def calls_of(table: EventTable) -> Calls:
     """
     rows = np.flatnonzero(np.isin(table.kind, [int(kind) for kind in COMMUNICATION]))
     if not len(rows):
-        raise DataError("the trace has no communication event", hint="Was it recorded with the message-passing library's events?")
+        hint = "Was it recorded with the message-passing library's events?"
+        raise DataError("the trace has no communication event", place=table.place, hint=hint)
     rank, start, end = (values[rows].astype(np.int64) for values in (table.rank, table.start_ns, table.end_ns))
     if rank.min() < 0:
-        raise DataError(f"{np.count_nonzero(rank < 0)} communication events have no rank")
+        raise DataError(f"{np.count_nonzero(rank < 0)} communication events have no rank", place=table.place)
     order = _program_order(rank, start, end)
     rows, rank, start, end = rows[order], rank[order], start[order], end[order]
     call, event = _merge_halves(rank, table.corr[rows], table.flags[rows] & Flag.PAIRED > 0)
@@ -138,5 +139,6 @@ def wait_of(calls: Calls, table: EventTable) -> IntArray:
     early = np.flatnonzero((done >= 0) & (done < calls.call))
     if len(early):
         row = int(calls.rows[early[0]])
-        raise DataError(f"rank {rank[early[0]]}: the event of row {row} is completed by a WAIT before it ({len(early)} such)")
+        told = f"rank {rank[early[0]]}: the event of row {row} is completed by a WAIT before it ({len(early)} such)"
+        raise DataError(told, place=table.place)
     return done

@@ -29,7 +29,8 @@ def deadlock(program: Program, nodes: IntArray) -> DataError:
     ranks = " -> ".join(str(calls.rank[each]) for each in [*kept[:SHOWN], kept[0]])
     n_early = int(np.count_nonzero(program.compute_ns[: len(calls)] < 0))
     hint = f"{n_early} {THREADS}" if n_early else HINT
-    return DataError(f"calls wait for one another in a circle, rank {ranks}: {'; '.join(said)}{more}", hint=hint)
+    told = f"calls wait for one another in a circle, rank {ranks}: {'; '.join(said)}{more}"
+    return DataError(told, place=program.table.place, hint=hint)
 
 
 def describe_call(program: Program, call: int) -> str:

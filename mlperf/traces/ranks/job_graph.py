@@ -170,6 +170,6 @@ def _circle_error(grid: JobGrid, nodes: IntArray, n_all: int) -> DataError:
     named = "; ".join(operation_names(grid, operations[:6]))
     return DataError(
         f"operations wait for each other in a circle: {named}",
-        place=f"step {grid.steps[0]}",
+        place=f"{grid.place}, step {grid.steps[0]}",
         hint="The order of computations is that of the first step on dp_rank 0: is it one of this schedule?",
     )

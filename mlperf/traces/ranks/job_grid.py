@@ -49,6 +49,7 @@ class JobGrid:
     rank: IntArray
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    place: str = ""
 
     @property
     def n_slots(self) -> int:
@@ -115,6 +116,7 @@ def job_grid(table: Operations, data_parallel: int | None = None, pipeline: int 
         rank=rank,
         names=table.names,
         notes=(*table.notes, *notes, *_left_out(steps, whole)),
+        place=str(table.path),
     )
 
 
@@ -154,7 +156,9 @@ def _ranks(table: Operations, dp_rank: IntArray, stage: IntArray, n_data: int, n
     """The global rank of each (dp_rank, stage); DataError: one place has two ranks, or none."""
     if n_data * n_stages > len(table):
         raise DataError(
-            f"got {n_data} x {n_stages} data-parallel ranks and stages, but {len(table)} operations", place=str(table.path)
+            f"got {n_data} x {n_stages} data-parallel ranks and stages, but {len(table)} operations",
+            place=str(table.path),
+            hint="dp_rank and stage count from 0: is one of them a number of another kind?",
         )
     place = dp_rank * n_stages + stage
     found = np.full(n_data * n_stages, -1, dtype=np.int64)

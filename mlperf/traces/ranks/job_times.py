@@ -83,7 +83,7 @@ def _check_sum(grid: JobGrid, gap_ns: IntArray, own_ns: IntArray) -> None:
         expected = f"more than 0 and at most {LONGEST_NS / 1e9:.3g} s"
         raise DataError(
             f"got operations that take {total[step] / 1e9:.3g} s together, expected {expected}",
-            place=f"step {grid.steps[step]}",
+            place=f"{grid.place}, step {grid.steps[step]}",
             hint="start_s and duration_s are seconds from the start of the step.",
         )
 

@@ -71,7 +71,8 @@ def read_content(path: Path) -> bytes:
             ) from error
     refuse_packed(path, raw)
     if not raw:
-        raise DataError("got an empty file, expected a trace", place=str(path))
+        hint = "What wrote it may have stopped early, or not have closed it yet: write it again."
+        raise DataError("got an empty file", place=str(path), hint=hint)
     return raw
 
 

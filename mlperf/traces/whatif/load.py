@@ -104,7 +104,8 @@ def _refuse_without_times(program: Program) -> None:
     assumed = program.table.flags[program.calls.rows] & int(Flag.ASSUMED_TIME)
     if np.all(assumed > 0):
         hint = "--network NAME or FILE: a preset, or what mlperf collect loggps has written."
-        raise UsageError("the trace tells no times of messages, so a replay needs a network", hint=hint)
+        told = "the trace tells no times of messages, so a replay needs a network"
+        raise UsageError(told, place=program.table.place, hint=hint)
 
 
 def observed_limit(program: Program) -> int:

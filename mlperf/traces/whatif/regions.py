@@ -161,14 +161,13 @@ def _intervals(table: EventTable, name: str, n_ranks: int) -> tuple[IntArray, In
         usual = int(np.bincount(counts).argmax())
         others = ", ".join(f"rank {rank}: {counts[rank]}" for rank in np.flatnonzero(counts != usual)[:5].tolist())
         hint = "A step is the k-th pass of every rank: all must make the same number, also those that have nothing to do in it."
-        raise DataError(f"region {name}: most ranks make {usual} passes, but {others}", hint=hint)
+        raise DataError(f"region {name}: most ranks make {usual} passes, but {others}", place=table.place, hint=hint)
     begin, end = (values[rows].reshape(n_ranks, -1) for values in (table.start_ns, table.end_ns))
     overlapping = np.argwhere(begin[:, 1:] < end[:, :-1])
     if len(overlapping):
         rank, step = overlapping[0].tolist()
-        raise DataError(
-            f"region {name}: passes {step} and {step + 1} of rank {rank} overlap", hint="Nested regions need other names."
-        )
+        told = f"region {name}: passes {step} and {step + 1} of rank {rank} overlap"
+        raise DataError(told, place=table.place, hint="Nested regions need other names.")
     return begin, end
 
 

@@ -53,9 +53,25 @@ def test_a_cut_trace_is_refused_unless_told(trace: Path, capsys: pytest.CaptureF
     cut = next(place for place, line in enumerate(lines) if line.startswith("-102 3 "))
     trace.write_text("".join(lines[:cut] + lines[cut + 1 :]), encoding="utf-8")
     assert run("check", trace) == 3
-    assert "1 of 47 sends and receives have no partner" in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith("alog run.alog: 1 of 47 sends and receives have no partner")
     assert run("check", trace, "--drop-unmatched") == 0
     assert "1 end without a partner" in capsys.readouterr().out
+
+
+def test_what_no_replay_can_use_is_said_with_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No message; steps that not all make; calls in a circle."""
+    head = "rank,kind,start_ns,duration_ns,name,peer\n"
+    passes = "0,REGION,0,9,PRGN,-1\n0,REGION,10,9,PRGN,-1\n1,REGION,0,9,PRGN,-1\n"
+    message = "0,SEND,0,5,MPI_Send,1\n1,RECV,0,5,MPI_Recv,0\n"
+    circle = "0,RECV,0,5,r,1\n0,SEND,6,5,s,1\n1,RECV,0,5,r,0\n1,SEND,6,5,s,0\n"
+    for text, told in (
+        (passes, "csv run.csv: the trace has no communication event"),
+        (passes + message, "csv run.csv: region PRGN: most ranks make"),
+        (circle, "csv run.csv: calls wait for one another in a circle"),
+    ):
+        (tmp_path / "run.csv").write_text(head + text, encoding="utf-8")
+        assert run("bounds", tmp_path / "run.csv") == 3
+        assert capsys.readouterr().err.startswith(told)
 
 
 def test_what_no_format_is_called(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -94,6 +94,10 @@ def test_a_model_is_fitted_to_traces(tmp_path: Path, capsys: pytest.CaptureFixtu
     (tmp_path / "mapping.toml").write_text(MAPPING, encoding="utf-8")
     table, model = tmp_path / "times.csv", tmp_path / "model.json"
     runs = [tmp_path / f"run{place}" for place in range(8)]
+    others = tmp_path / "others.csv"
+    others.write_text("run,batch\nx,2\n", encoding="utf-8")
+    assert run("table", *runs, "--mapping", tmp_path / "mapping.toml", "--keys", others) == 3
+    assert f"{others}: has no row for run 'run0'" in capsys.readouterr().err
     assert run("table", *runs, "--mapping", tmp_path / "mapping.toml", "--keys", tmp_path / "keys.csv", "-o", table) == 0
     assert "parts add up to each step within 0 ns" in capsys.readouterr().out
     with pytest.raises(SystemExit) as left:
@@ -110,6 +114,9 @@ def test_a_file_that_is_no_trace_is_bad_data(tmp_path: Path, capsys: pytest.Capt
     path.write_text("{}", encoding="utf-8")
     assert run("ranks", path) == 3
     assert "has no traceEvents" in capsys.readouterr().err
+    path.write_text('{"traceEvents": {"ph": "X"}}', encoding="utf-8")
+    assert run("ranks", path) == 3
+    assert "a.json: got traceEvents that are no list" in capsys.readouterr().err
 
 
 HEADER = "step,rank,dp_rank,stage,operation,sequence,start_s,duration_s\n"

@@ -40,6 +40,13 @@ def test_faults_are_counted_in_the_answer() -> None:
     assert "Clocks are known within 3.00 us" in text
 
 
+def test_what_was_left_out_is_not_called_nothing_wrong() -> None:
+    table = event_table(1, rank=0, kind=Kind.COLL)
+    assert check_answer(check_trace(table)).text().rstrip(".").endswith("nothing wrong")
+    cut = check_answer(check_trace(table.replace(notes=("the file a.json is cut off",)))).text()
+    assert "1 note below, else nothing wrong" in cut
+
+
 def test_unknown_clocks_are_said_to_be_so() -> None:
     text = check_sections(check_trace(event_table(1, rank=0, kind=Kind.SEND)))[-1].text
     assert "tells nothing of the clocks' uncertainty" in text

@@ -46,7 +46,9 @@ def test_a_circle_is_named(tmp_path: Path) -> None:
         if cells[2:6] == ["0", "0", "backward-compute", "0"]:
             rows[at] = ",".join([*cells[:7], "-5.0", cells[8]])
     made.path.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"step 10: operations wait for each other in a circle: .*compute 0 of dp_rank 0, stage"):
+    with pytest.raises(
+        DataError, match=r"\.csv, step 10: operations wait for each other in a circle: .*compute 0 of dp_rank 0, stage"
+    ):
         job_graph(job_grid(read_operations(made.path)))
 
 

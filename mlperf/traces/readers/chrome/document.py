@@ -111,7 +111,7 @@ def read_document(more: Generator[bytes, None, str], take: Callable[[Found], Non
         _events(text, document, take)
         return document
     others: list[str] = []
-    seen = _members(text, document, take, others)
+    seen = _members(text, document, take, others, place)
     document.others = tuple(others)
     if not seen:
         named = f"; it has {', '.join(others[:6])}" if others else ""
@@ -120,7 +120,7 @@ def read_document(more: Generator[bytes, None, str], take: Callable[[Found], Non
     return document
 
 
-def _members(text: Text, document: Document, take: Callable[[Found], None], others: list[str]) -> bool:
+def _members(text: Text, document: Document, take: Callable[[Found], None], others: list[str], place: str) -> bool:
     """Read the members of the outer object; whether the events are among them."""
     seen = False
     while True:
@@ -147,6 +147,8 @@ def _members(text: Text, document: Document, take: Callable[[Found], None], othe
             if value is None:
                 document.fault = text.fault or f"its member {name} is broken"
                 return seen
+            if name == EVENTS:
+                raise DataError(f"got {EVENTS} that are no list", place=place, hint=HINT)
             if name in KEPT:
                 document.members[name] = value
             else:

@@ -160,7 +160,7 @@ def _read_one(stream: IO[bytes], place: str, asked: int | None, *, is_only: bool
     table = repair_latencies(join_launches(table))
     notes = [*([note] if note else []), *table.notes]
     if document.fault:
-        notes.append(f"{place} is cut off: {document.fault}; {document.n_events} events before that are kept")
+        notes.append(f"the file {place} is cut off: {document.fault}; {document.n_events} events before that are kept")
         if len(table):
             table = flagged(table, np.array([table.end_ns.argmax()]), Flag.TRUNCATED)
     return table.replace(notes=tuple(notes), attributes={**table.attributes, **_about(document, rank)})
