@@ -8,7 +8,7 @@ from enum import IntEnum
 import numpy as np
 
 from mlperf.core.arrays import BoolArray, IntArray
-from mlperf.traces.events.kinds import UNSET, Kind
+from mlperf.traces.events.kinds import UNSET, Flag, Kind
 from mlperf.traces.events.table import EventTable
 from mlperf.traces.graph.calls import Calls
 
@@ -128,7 +128,7 @@ def _until(table: EventTable, calls: Calls, call: IntArray, operation: IntArray,
     """For whom the members may have to wait (`Groups`).
 
     A library that adds up by exchanges of pairs lets ranks wait for higher ones, too; a chain does not. A rank is of a chain where
-    one of its calls ended nearer to the last start of lower ranks than to the last of all.
+    one of its calls ended nearer to the last start of lower ranks than to the last of all. Assumed times tell nothing.
     """
     last = np.searchsorted(operation, operation, side="right") - 1
     partial = is_partial[operation]
@@ -138,7 +138,8 @@ def _until(table: EventTable, calls: Calls, call: IntArray, operation: IntArray,
     lower_ns = start[last_so_far(operation, start)]
     row = calls.rows[calls.event[call]]
     who = table.comm[row].astype(np.int64) * table.n_ranks + table.rank[row]
-    left = partial & (lower_ns[last] - end > end - lower_ns)
+    timed = (table.flags[row] & Flag.ASSUMED_TIME) == 0
+    left = partial & timed & (lower_ns[last] - end > end - lower_ns)
     return np.where(partial & np.isin(who, who[left]), np.arange(len(call)), last)
 
 

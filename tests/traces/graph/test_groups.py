@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mlperf.traces.events.kinds import Kind
+from mlperf.traces.events.kinds import Flag, Kind
 from mlperf.traces.events.table import event_table
 from mlperf.traces.graph.calls import calls_of
 from mlperf.traces.graph.groups import Flow, flow_of, groups_of
@@ -43,3 +43,11 @@ def test_members_share_a_number_and_the_root_is_a_member() -> None:
     assert groups.root.tolist() == [-1, 2]
     assert groups.flow.tolist() == [Flow.ALL, Flow.FROM_ROOT], "its root, rank 2, is not among the members of the first"
     assert groups.is_root.tolist() == [False, False, False, True, False]
+
+
+@pytest.mark.parametrize(("flags", "until"), [(0, [0, 1, 2]), (Flag.ASSUMED_TIME, [2, 2, 2])])
+def test_only_recorded_times_show_whom_partial_sums_wait_for(flags: int, until: list[int]) -> None:
+    """Rank 0 leaves at once, rank 1 when rank 0 has come: of a program without times nobody knows."""
+    columns = {"start_ns": [10, 20, 30], "rank": [0, 1, 2], "name": 0, "strings": ["MPI_Scan"]}
+    table = event_table(3, kind=Kind.COLL, corr=1, flags=flags, **columns)
+    assert groups_of(table, calls_of(table)).until.tolist() == until
