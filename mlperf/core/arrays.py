@@ -30,7 +30,7 @@ def number_columns(frame: Any, names: Sequence[str]) -> FloatArray | None:
     return np.array([column.to_numpy(dtype=np.float64) for column in columns]).reshape(len(columns), len(frame)).T
 
 
-def distinct_rows(*columns: FloatArray) -> tuple[IntArray, IntArray]:
+def distinct_rows(*columns: FloatArray | IntArray) -> tuple[IntArray, IntArray]:
     """Rows that are alike: by hashing, column after column, several times as fast as `numpy.unique` along an axis, which sorts.
 
     Parameters

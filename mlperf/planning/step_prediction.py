@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -59,13 +60,16 @@ class StepCalls:
         return int(self.number.max()) + 1
 
     def take(self, rows: IntArray) -> StepCalls:
-        """The steps of some configurations, numbered anew."""
+        """The steps of some configurations, numbered anew; what is known of their calls stays known."""
         number, kept = pd.factorize(self.number[rows])
         renumbered = np.full(self.n_steps, -1)
         renumbered[kept] = np.arange(len(kept))
         run = renumbered[self.calls["run"].to_numpy(int)]
         order = np.argsort(run, kind="stable")[np.count_nonzero(run < 0) :]
-        return StepCalls(self.calls.iloc[order].assign(run=run[order]).reset_index(drop=True), number)
+        taken = StepCalls(self.calls.iloc[order].assign(run=run[order]).reset_index(drop=True), number)
+        for name, (model, found) in self._kept.items():
+            taken._once(model, name, partial(np.take, found, order))
+        return taken
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -70,5 +70,8 @@ def _of_network(names: pd.Series, cnns: Networks, value: Callable[[CnnSpec], int
 def _barrier_buffers(configs: pd.DataFrame, p: FloatArray) -> FloatArray:
     n, m = (configs[name].to_numpy(float) for name in ("n_gpus_per_node", "n_nodes"))
     number, first = distinct_rows(n, m, p)
-    excess = [barrier_excess(int(n[i]), p[i : i + 1], m[i : i + 1])[0] for i in first]
-    return np.array(excess)[number]
+    excess, n_gpus = np.empty(len(first)), n[first]
+    for n_buffers in np.unique(n_gpus):
+        rows = np.flatnonzero(n_gpus == n_buffers)
+        excess[rows] = barrier_excess(int(n_buffers), p[first[rows]], m[first[rows]])
+    return excess[number]

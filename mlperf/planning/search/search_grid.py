@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlperf.core.arrays import BoolArray, FloatArray, IntArray
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray, distinct_rows
 from mlperf.core.errors import UsageError
 from mlperf.core.shown import Shown
 from mlperf.planning.search.windows import MEAN, STALENESS, Window
@@ -215,11 +215,27 @@ class _Rows:
 
 
 def pareto_front(cost: FloatArray, n_gpus: IntArray, rows: IntArray) -> IntArray:
-    """The rows that no other of ``rows`` beats in cost with at most as many GPUs; by increasing GPUs."""
-    by_gpus = rows[np.lexsort((cost[rows], n_gpus[rows]))]
-    least = np.minimum.accumulate(cost[by_gpus])
-    first = np.concatenate(([True], cost[by_gpus][1:] < least[:-1])) if by_gpus.size else np.zeros(0, dtype=bool)
-    return np.asarray(by_gpus[first])
+    """The rows that no other of ``rows`` beats in cost with at most as many GPUs; by increasing GPUs, of equal ones the first."""
+    if not rows.size:
+        return rows
+    own_cost, own_gpus = cost[rows], n_gpus[rows]
+    # A row a number of GPUs at most: sorting all rows of a large grid would take longer than anything else here.
+    number, first = distinct_rows(own_gpus)
+    least = np.full(first.size, np.inf)
+    np.minimum.at(least, number, own_cost)
+    by_gpus = np.argsort(own_gpus[first])
+    before = np.concatenate(([np.nan], np.minimum.accumulate(least[by_gpus])[:-1]))
+    least[by_gpus[least[by_gpus] >= before]] = np.nan
+    kept = np.flatnonzero(own_cost == least[number])
+    kept = kept[np.unique(number[kept], return_index=True)[1]]
+    return np.asarray(rows[kept[np.argsort(own_gpus[kept])]])
+
+
+def least_rows(cost: FloatArray, rows: IntArray, n: int) -> IntArray:
+    """The ``n`` of ``rows`` that cost least, the least first and of equal ones the earlier; the others are not sorted."""
+    if len(rows) > n:
+        rows = rows[cost[rows] <= np.partition(cost[rows], n - 1)[n - 1]]
+    return np.asarray(rows[np.argsort(cost[rows], kind="stable")][:n])
 
 
 def grid_neighbours(run: RunGrid, rows: IntArray) -> IntArray:

@@ -20,6 +20,7 @@ from mlperf.planning.search.search_grid import (
     MOST_REFINED,
     MOST_ROUNDS,
     N_BEST,
+    least_rows,
     pareto_front,
 )
 from mlperf.planning.systems.configurations import run_of
@@ -91,7 +92,8 @@ class SolvedGrid:
     @property
     def expected_cost(self) -> FloatArray:
         """The same; of rows by the cheaper equations with the growth that others showed."""
-        return np.asarray(np.where(self.is_exact, self.cost, self.bias * self.cost))
+        cost = self.cost
+        return np.asarray(np.where(self.is_exact, cost, self.bias * cost))
 
     def prices(self) -> Mapping[str, FloatArray]:
         """Cost and energy of an epoch, where the machine has their figures."""
@@ -119,12 +121,11 @@ class SolvedGrid:
         if not inside.any():
             wanted = self.nearest()
             return wanted[~self.is_exact[wanted]][:N_BEST] if not self.is_exact.any() else wanted[:0]
-        best = np.flatnonzero(inside)
-        best = best[np.argsort(expected[best], kind="stable")][: max(N_BEST, self.asked.top)]
+        best = least_rows(expected, np.flatnonzero(inside), max(N_BEST, self.asked.top))
         edge = np.flatnonzero(
             self.holds(EDGE_SHARE) & ~self.holds(-EDGE_SHARE) & (expected <= EDGE_EPOCH_FACTOR * expected[best[-1]])
         )
-        edge = edge[np.argsort(expected[edge], kind="stable")][:MOST_REFINED]
+        edge = least_rows(expected, edge, MOST_REFINED)
         front = pareto_front(expected, self.n_gpus, np.flatnonzero(inside))
         wanted = np.unique(np.concatenate((best, edge, front)))
         return np.asarray(wanted[~self.is_exact[wanted]])

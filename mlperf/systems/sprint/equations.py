@@ -152,14 +152,20 @@ def solve_iterations(
     if closed not in CLOSED_FORMS:
         raise UsageError(f"got closed form {closed!r}, expected one of {', '.join(CLOSED_FORMS)}")
     threads = coupled_threads(times, run)
-    _check_own_work(threads)
     form = replace(CLOSED_FORMS[closed], tolerance=tolerance)
-    solved = _by_chunk(threads, lambda part: _solve_chunk(part, form))
-    state = state_at(threads, solved, closed)
+    state = state_at(threads, _solved_threads(threads, form), closed)
     if check_unique:
         n_roots = _by_chunk(threads, lambda part: _RootCount(_count_roots(part, form, SCAN_REACH[closed])))
         state = replace(state, flags={**state.flags, "several_roots": n_roots.n_roots != 1})
     return state.reshaped(np.broadcast_shapes(times.shape, run.shape))
+
+
+def solve_periods(times: ComponentTimes, run: RunGrid, closed: str, tolerance: float) -> Periods:
+    """The periods of `solve_iterations` alone, of the broadcast shape: neither waits of each lock nor flags."""
+    threads = coupled_threads(times, run)
+    solved = _solved_threads(threads, replace(CLOSED_FORMS[closed], tolerance=tolerance))
+    shape = np.broadcast_shapes(times.shape, run.shape)
+    return Periods(*(getattr(solved, name).reshape(shape) for name in Periods.__slots__))
 
 
 def coupled_threads(times: ComponentTimes, run: RunGrid) -> CoupledThreads:
@@ -215,6 +221,11 @@ class _RootCount:
     n_roots: IntArray
 
 
+def _solved_threads(threads: CoupledThreads, form: ClosedForm) -> Periods:
+    _check_own_work(threads)
+    return _by_chunk(threads, lambda part: _solve_chunk(part, form))
+
+
 def _by_chunk(threads: CoupledThreads, solve: Callable[[CoupledThreads], Solved]) -> Solved:
     """Solve groups of equal GPUs per node (sums over buffers have that many terms) in chunks that fit a cache."""
     rows_of = [np.flatnonzero(threads.n_gpus_per_node == n) for n in np.unique(threads.n_gpus_per_node)]
@@ -226,13 +237,34 @@ def _by_chunk(threads: CoupledThreads, solve: Callable[[CoupledThreads], Solved]
 
 
 def _solve_chunk(threads: CoupledThreads, form: ClosedForm) -> Periods:
-    n_configs = threads.n_nodes.size
-
-    def mismatch(log_ratio: FloatArray, rows: IntArray) -> FloatArray:
-        return log_mismatch(threads if rows.size == n_configs else threads.take(rows), form, log_ratio)
-
+    last = _LastPeriods(threads, form)
     tolerances = {"x_tolerance": 0.1 * form.tolerance, "f_tolerance": 0.01 * form.tolerance}
-    return periods_at(threads, form, decreasing_root(mismatch, log_ratio_guess(threads), **tolerances))
+    root = decreasing_root(last.mismatch, log_ratio_guess(threads), **tolerances)
+    return last.at(root) if form.tolerance > EXACT else periods_at(threads, form, root)
+
+
+class _LastPeriods:
+    """Periods of a chunk at the ratio where the search of a root was last: mostly the root itself, or as near as was asked."""
+
+    def __init__(self, threads: CoupledThreads, form: ClosedForm) -> None:
+        self._threads, self._form = threads, form
+        self._log_ratio = np.full(threads.n_nodes.size, np.nan)
+        self._found = {name: np.empty(threads.n_nodes.size) for name in Periods.__slots__}
+
+    def mismatch(self, log_ratio: FloatArray, rows: IntArray) -> FloatArray:
+        """ln(U/G) - ln rho of the configurations ``rows``."""
+        found = periods_at(self._threads if rows.size == self._log_ratio.size else self._threads.take(rows), self._form, log_ratio)
+        self._log_ratio[rows] = log_ratio
+        for name, kept in self._found.items():
+            kept[rows] = getattr(found, name)
+        return np.asarray(np.log(found.update_s / found.gpu_s) - log_ratio)
+
+    def at(self, log_ratio: FloatArray) -> Periods:
+        """Periods of every configuration; worked out again where the search was last elsewhere."""
+        elsewhere = np.flatnonzero(self._log_ratio != log_ratio)
+        if elsewhere.size:
+            self.mismatch(log_ratio[elsewhere], elsewhere)
+        return Periods(**self._found)
 
 
 def _count_roots(threads: CoupledThreads, form: ClosedForm, reach: float) -> IntArray:

@@ -88,13 +88,12 @@ class CoupledThreads:
 
     def met_sums_s2(self, gpu_s: FloatArray, update_s: FloatArray, p: FloatArray) -> FloatArray:
         """The same as `sums_s2` for a GPU that comes back T_GPU after it left the buffer, at most T_Update before the sum."""
-        gap_s, gap_std_s = gpu_s - update_s, np.hypot(self.gpu_work_std_s, self.update_std_s(p))
-        return overlap_second_moment(self.sum_gradient_s, self.sum_gradient_std_s, gap_s, gap_std_s)
+        return overlap_second_moment(self.sum_gradient_s, self.sum_gradient_std_s, gpu_s - update_s, self.spread_s(p))
 
     def met_fetches_s2(self, gpu_s: FloatArray, update_s: FloatArray, p: FloatArray) -> FloatArray:
         """The same as `fetches_s2` for the update thread, T_Update after a publication that every GPU fetches within T_GPU."""
-        gap_s, gap_std_s = update_s - self.update_weights_s - gpu_s, np.hypot(self.gpu_work_std_s, self.update_std_s(p))
-        return overlap_second_moment(self.fetch_weights_s, self.fetch_weights_std_s, gap_s, gap_std_s)
+        gap_s = update_s - self.update_weights_s - gpu_s
+        return overlap_second_moment(self.fetch_weights_s, self.fetch_weights_std_s, gap_s, self.spread_s(p))
 
     def queue_s(self, gpu_s: FloatArray, update_s: FloatArray, p: FloatArray) -> FloatArray:
         """Fetches a GPU iteration by others that wait ahead: T_GPU less these is what a queue for the weights has to itself.
@@ -102,7 +101,7 @@ class CoupledThreads:
         Only with T_Update > T_GPU, where each publication gathers GPUs anew; otherwise all fetch in every iteration, one after the
         other, and stay apart.
         """
-        spread_s = np.maximum(np.hypot(self.gpu_work_std_s, self.update_std_s(p)), LEAST_VARIATION * gpu_s)
+        spread_s = np.maximum(self.spread_s(p), LEAST_VARIATION * gpu_s)
         q = np.minimum(p * gpu_s / update_s, 1.0)
         return np.asarray(ndtr((update_s - gpu_s) / spread_s) * (self.n_gpus_per_node - 1) * q * self.fetch_weights_s)
 
@@ -111,10 +110,9 @@ class CoupledThreads:
         of_sums = self.n_gpus_per_node * p * self.sum_gradient_std_s**2
         return np.asarray(np.sqrt(of_sums + self.update_work_std_s**2 + self.update_weights_std_s**2))
 
-    def shorter_s(self, gpu_s: FloatArray, update_s: FloatArray, p: FloatArray) -> FloatArray:
-        """E min(T_GPU, T_Update): both vary."""
-        spread_s = np.hypot(self.gpu_work_std_s, self.update_std_s(p))
-        return expected_shorter(gpu_s, spread_s, update_s)
+    def spread_s(self, p: FloatArray) -> FloatArray:
+        """Deviation of T_GPU - T_Update when p of the buffers are fresh: both vary."""
+        return np.asarray(np.hypot(self.gpu_work_std_s, self.update_std_s(p)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,27 +183,31 @@ def gpu_period_at(threads: CoupledThreads, form: ClosedForm, update_s: FloatArra
 
     def next_s(gpu_s: FloatArray) -> FloatArray:
         ratio = update_s / gpu_s
-        return _gpu_period(threads, form, ratio, _ready(threads, ratio, gpu_s), gpu_s)
+        return _gpu_period(threads, form, ratio, ready(ratio, gpu_s), gpu_s)
+
+    def ready(ratio: FloatArray, gpu_s: FloatArray) -> FloatArray:
+        return _ready(ratio, gpu_s, threads.spread_s(np.minimum(ratio, 1.0)))
 
     gpu_s = _settled(next_s, threads.gpu_free_s, form.tolerance)
     ratio = update_s / gpu_s
-    p = _ready(threads, ratio, gpu_s)
+    p = ready(ratio, gpu_s)
     return Periods(gpu_s, update_s, p, np.minimum(p / ratio, 1.0), np.zeros_like(gpu_s))
 
 
 def _with_jitter(threads: CoupledThreads, form: ClosedForm, ratio: FloatArray, gpu_s: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Fixed point of p and G: p depends on the variation of G, and G on the fetches p G / U and on the phases."""
+    spread_s = threads.spread_s(np.minimum(ratio, 1.0))
 
     def next_s(gpu_s: FloatArray) -> FloatArray:
-        return _gpu_period(threads, form, ratio, _ready(threads, ratio, gpu_s), gpu_s)
+        return _gpu_period(threads, form, ratio, _ready(ratio, gpu_s, spread_s), gpu_s)
 
     gpu_s = _settled(next_s, gpu_s, form.tolerance)
-    return _ready(threads, ratio, gpu_s), gpu_s
+    return _ready(ratio, gpu_s, spread_s), gpu_s
 
 
-def _ready(threads: CoupledThreads, ratio: FloatArray, gpu_s: FloatArray) -> FloatArray:
+def _ready(ratio: FloatArray, gpu_s: FloatArray, spread_s: FloatArray) -> FloatArray:
     """Probability p of a fresh buffer where both iterations vary."""
-    return np.minimum(threads.shorter_s(gpu_s, ratio * gpu_s, np.minimum(ratio, 1.0)) / gpu_s, 1.0)
+    return np.minimum(expected_shorter(gpu_s, spread_s, ratio * gpu_s) / gpu_s, 1.0)
 
 
 def _settled(next_s: Callable[[FloatArray], FloatArray], start_s: FloatArray, tolerance: float) -> FloatArray:
@@ -263,9 +265,12 @@ def _binomial_barrier(threads: CoupledThreads, p: FloatArray, _gpu_s: FloatArray
 
 
 def _overdispersed_barrier(threads: CoupledThreads, p: FloatArray, gpu_s: FloatArray, _: FloatArray) -> FloatArray:
-    n = threads.n
-    spread = buffer_overdispersion(n, threads.sum_gradient_s / gpu_s)
-    return threads.barrier_per_buffer_s * barrier_excess(n, p, threads.n_nodes, spread)
+    n, excess = threads.n, np.zeros_like(p)
+    # Nodes that find every buffer fresh wait for none: of a large grid that is most.
+    some = np.flatnonzero(p != 1.0)
+    spread = buffer_overdispersion(n, threads.sum_gradient_s[some] / gpu_s[some])
+    excess[some] = barrier_excess(n, p[some], threads.n_nodes[some], spread)
+    return threads.barrier_per_buffer_s * excess
 
 
 def _convolved_barrier(threads: CoupledThreads, p: FloatArray, gpu_s: FloatArray, _: FloatArray) -> FloatArray:
@@ -282,7 +287,7 @@ def _fresh_barrier(threads: CoupledThreads, p: FloatArray, gpu_s: FloatArray, up
     GPU is still at work, so that a delay before all n grows by that to the n, and one at the j-th by what follows it.
     """
     n, sum_s, least = threads.n, threads.sum_gradient_s, np.finfo(float).tiny
-    spread_s = np.maximum(np.hypot(threads.gpu_work_std_s, threads.update_std_s(p)), LEAST_SPREAD * gpu_s)
+    spread_s = np.maximum(threads.spread_s(p), LEAST_SPREAD * gpu_s)
     gain = 1.0 + sum_s / gpu_s * ndtr((gpu_s - update_s) / spread_s)
     before, among = gain**n, np.mean([gain ** (2 * j) for j in range(n)], axis=0)
     own_s2 = (

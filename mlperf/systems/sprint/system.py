@@ -11,7 +11,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.systems.base.system import Setting, Solution, SystemComponent, checked_run, checked_times
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.components import COMPONENTS
-from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.systems.sprint.equations import solve_iterations, solve_periods
 from mlperf.systems.sprint.iterations import DEFAULT_FORM, EXACT, GRID_FORM, ROUGH
 from mlperf.systems.sprint.outputs import epoch_time, gpu_breakdown, mean_minibatch_size, update_breakdown
 from mlperf.systems.sprint.staleness import mean_staleness
@@ -37,10 +37,13 @@ class SprintSystem:
         Closed form of waits and barrier.
     tolerance : float
         Relative precision of both periods.
+    is_screen : bool
+        Whether the periods alone are asked, not what they are made of.
     """
 
     closed: str = DEFAULT_FORM
     tolerance: float = EXACT
+    is_screen: bool = False
     name: str = "sprint"
     title: str = "SPRINT: asynchronous SGD, an all-reduce between nodes"
     settings: tuple[Setting, ...] = ()
@@ -64,7 +67,7 @@ class SprintSystem:
     def screen(self, outputs: Sequence[str]) -> SprintSystem:
         """By the form that searches solve whole grids with; the staleness, a quarter of the time, is left out unless asked for."""
         kept = tuple(name for name in self.outputs if name in outputs)
-        return replace(self, closed=GRID_FORM, tolerance=ROUGH, outputs=kept)
+        return replace(self, closed=GRID_FORM, tolerance=ROUGH, is_screen=True, outputs=kept)
 
     def solve(self, times: Mapping[str, FloatArray], run: Mapping[str, FloatArray]) -> Solution:
         """The SPRINT equations; see `mlperf.systems.base.system.System.solve`."""
@@ -73,17 +76,25 @@ class SprintSystem:
         fields = {f"{each.name}_s": seconds[each.name] for each in COMPONENTS if each.kind != "coupling"}
         components = ComponentTimes(**fields, **({"gpu_work_std_s": np.zeros(())} | spreads))
         grid = RunGrid(*(sizes[name].astype(int) for name in ("n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size")))
+        if self.is_screen and STALENESS not in self.outputs:
+            at = solve_periods(components, grid, self.closed, self.tolerance)
+            return Solution(_of_periods(at.gpu_s, at.update_s, grid), {})
         state = solve_iterations(components, grid, self.closed, tolerance=self.tolerance)
-        outputs = {
-            "epoch_s": epoch_time(state.gpu_iteration_s, grid),
-            "mean_minibatch_size": mean_minibatch_size(state.gpu_iteration_s, state.update_iteration_s, grid),
-            "gpu_iteration_s": state.gpu_iteration_s,
-            "update_iteration_s": state.update_iteration_s,
-        }
+        outputs = _of_periods(state.gpu_iteration_s, state.update_iteration_s, grid)
         if STALENESS in self.outputs:
             outputs[STALENESS] = mean_staleness(components, state, grid)
         breakdown = {"gpu": gpu_breakdown(components, state), "update": update_breakdown(components, state, grid)}
         return Solution(outputs, breakdown, state.flags)
+
+
+def _of_periods(gpu_s: FloatArray, update_s: FloatArray, run: RunGrid) -> dict[str, FloatArray]:
+    """The outputs that both periods tell."""
+    return {
+        "epoch_s": epoch_time(gpu_s, run),
+        "mean_minibatch_size": mean_minibatch_size(gpu_s, update_s, run),
+        "gpu_iteration_s": gpu_s,
+        "update_iteration_s": update_s,
+    }
 
 
 SPRINT = SprintSystem()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mlperf.core.errors import UsageError
-from mlperf.planning.search.search_grid import grid_neighbours, pareto_front, solve_search
+from mlperf.planning.search.search_grid import grid_neighbours, least_rows, pareto_front, solve_search
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.iterations import DEFAULT_FORM
@@ -100,6 +100,21 @@ def test_the_pareto_front_has_no_beaten_row() -> None:
     n_gpus = np.array([1, 2, 3, 4, 5, 1])
     assert pareto_front(cost, n_gpus, np.arange(6)).tolist() == [0, 1, 3]
     assert pareto_front(cost, n_gpus, np.zeros(0, dtype=int)).size == 0
+
+
+def test_front_and_least_rows_are_those_of_sorting_all() -> None:
+    """Whole numbers as costs, so that many rows tie: of equal ones the first counts."""
+    rng = np.random.default_rng(5)
+    for n_costs in (3, 30, 1000):
+        cost, n_gpus = rng.integers(1, n_costs, 400).astype(float), rng.integers(1, 60, 400)
+        rows = rng.permutation(400)[:300]
+        front: list[int] = []
+        for row in rows[np.lexsort((cost[rows], n_gpus[rows]))].tolist():
+            if not front or cost[row] < cost[front[-1]]:
+                front.append(row)
+        assert pareto_front(cost, n_gpus, rows).tolist() == front
+        for n in (1, 7, 299, 300, 500):
+            assert least_rows(cost, rows, n).tolist() == rows[np.argsort(cost[rows], kind="stable")][:n].tolist()
 
 
 def test_wrong_requests_are_refused(calibrated: Machine) -> None:

@@ -15,8 +15,9 @@ from mlperf.core.errors import DataError, UsageError
 from mlperf.systems.base.times import SPREADS, WAITS_S, ComponentTimes, RunGrid
 from mlperf.systems.coupling.barrier import barrier_excess
 from mlperf.systems.coupling.barrier_wait import FreshBuffer, barrier_wait, fresh_barrier_wait
+from mlperf.systems.sprint import equations
 from mlperf.systems.sprint.equations import coupled_threads, solve_iterations
-from mlperf.systems.sprint.iterations import CLOSED_FORMS, log_mismatch
+from mlperf.systems.sprint.iterations import CLOSED_FORMS, ROUGH, log_mismatch
 from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
 
 pytestmark = pytest.mark.slow
@@ -159,6 +160,20 @@ def test_the_solution_is_that_of_bisection(closed: str) -> None:
         up = log_mismatch(threads, form, middle) > 0.0
         low, high = np.where(up, middle, low), np.where(up, high, middle)
     assert np.log(solve_iterations(times, run, closed).ratio) == pytest.approx(low, abs=1e-10)
+
+
+def test_a_rough_answer_is_not_worked_out_again_at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search was there, of 28 rows once before its last step; the periods are the exact ones to a billionth."""
+    times, run = varied_case(np.random.default_rng(6), 400)
+    exact = solve_iterations(times, run, "second_moment")
+    solve, ratios = equations.periods_at, []
+    monkeypatch.setattr(equations, "periods_at", lambda *asked: (ratios.append(asked[2].copy()), solve(*asked))[1])
+    rough = equations.solve_periods(times, run, "second_moment", ROUGH)
+    asked = np.concatenate(ratios)
+    assert len(asked) > 3 * 400
+    assert len(asked) - len(np.unique(asked)) < 40
+    assert rough.update_s == pytest.approx(exact.update_iteration_s, rel=1e-7)
+    assert rough.gpu_s == pytest.approx(exact.gpu_iteration_s, rel=1e-7)
 
 
 @pytest.mark.parametrize("closed", FORMS)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mlperf.systems.coupling.barrier import barrier_excess
+from mlperf.systems.coupling.barrier import barrier_excess, buffer_overdispersion
+from mlperf.systems.sprint import iterations
 from mlperf.systems.sprint.iterations import CLOSED_FORMS, CoupledThreads, gpu_period_at, log_mismatch, log_ratio_guess, periods_at
 
 pytestmark = pytest.mark.slow
@@ -60,6 +61,20 @@ def test_the_paper_s_form_is_its_tables(log_ratio: float) -> None:
     excess = barrier_excess(N_GPUS, np.full(N_SYSTEMS, min(ratio, 1.0)), threads.n_nodes)
     parts_s = N_GPUS * sum_s + lock_gradient_s + lock_weights_s + threads.sum_gradient_s * excess
     assert update_s == pytest.approx(threads.update_free_s + parts_s, rel=1e-12)
+
+
+def test_the_barrier_is_worked_out_only_where_a_buffer_may_be_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all are fresh, E max - E of n buffers is 0 to the last bit; the others wait as they do alone."""
+    asked: list[np.ndarray] = []
+    monkeypatch.setattr(iterations, "barrier_excess", lambda n, p, *rest: (asked.append(p), barrier_excess(n, p, *rest))[1])
+    threads, log_ratio = random_threads(4, gpu_work_std_s=1e-3), np.linspace(-3.0, 3.0, N_SYSTEMS)
+    at = periods_at(threads, CLOSED_FORMS["second_moment"], log_ratio)
+    fresh = at.ready_probability == 1.0
+    assert 20 < fresh.sum() < 100
+    assert asked[0].tolist() == at.ready_probability[~fresh].tolist()
+    spread = buffer_overdispersion(N_GPUS, threads.sum_gradient_s / at.gpu_s)
+    every = threads.barrier_per_buffer_s * barrier_excess(N_GPUS, at.ready_probability, threads.n_nodes, spread)
+    assert at.barrier_wait_s.tolist() == every.tolist()
 
 
 @pytest.mark.parametrize("form", CLOSED_FORMS)

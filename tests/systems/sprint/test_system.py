@@ -34,5 +34,6 @@ def test_screening_leaves_out_what_nobody_asks() -> None:
     assert "mean_staleness" not in screened
     for name, values in screened.items():
         assert values == pytest.approx(exact[name], rel=1e-7)
+    assert not SPRINT.screen(("epoch_s",)).solve(times, run).breakdown_s
     asked = SPRINT.screen(("epoch_s", "mean_staleness")).solve(times, run).outputs
     assert asked["mean_staleness"] == pytest.approx(exact["mean_staleness"], rel=1e-6)
