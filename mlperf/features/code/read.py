@@ -127,6 +127,8 @@ def _detect_dialect(head: str, path: str) -> Dialect:
     best = max(scores, key=lambda name: scores[name])
     if not scores[best] and ("@function" in sample or "x86-64" in sample):
         best = "att"
+    elif not head.strip():
+        raise DataError("is empty, expected assembler text, a listing or an object", place=path, hint="Did the compiler end well?")
     elif not scores[best]:
         raise DataError("got text without registers of x86-64 or AArch64", place=path, hint="Name the syntax: att, intel or arm.")
     return DIALECTS[best]

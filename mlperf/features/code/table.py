@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from mlperf.core.errors import UsageError
+from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import nearest_hint
 from mlperf.features.code.counts import FunctionCounts, Tally
+from mlperf.features.code.cpp_names import asked_for
 from mlperf.features.code.elf import UNKNOWN
 from mlperf.features.code.processors.instruction import CLASSES
 from mlperf.features.code.read import count_instructions
@@ -50,11 +51,20 @@ def swc_o(
     Raises
     ------
     DataError
-        As `count_instructions`; or two rows of one name.
+        As `count_instructions`; or two rows of one name, or a function that no file has.
     """
     found = [one for path in paths for one in numbered(count_instructions(path, loops=loops, functions=functions, syntax=syntax))]
+    check_functions(functions, {one.function for one in found}, paths)
     inputs = {str(path): hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in paths}
     return count_features(found, key=key, inputs=inputs)
+
+
+def check_functions(functions: Sequence[str], found: Collection[str], paths: Sequence[Path | str]) -> None:
+    """Refuse a function that no file has: it would be missing without a word."""
+    for name in functions:
+        if not any(map(asked_for((name,)), found)):
+            hint = f"Found were {', '.join(sorted(found))}: check the spelling."
+            raise DataError(f"got no function {name}, expected it here", place=", ".join(map(str, paths)), hint=hint)
 
 
 def numbered(counts: Sequence[FunctionCounts]) -> Iterator[FunctionCounts]:

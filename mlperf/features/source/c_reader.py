@@ -73,16 +73,22 @@ def parsed(text: str, path: str) -> tuple[Any, Scope]:
     """The syntax tree of C text, and what its macros mean."""
     source = preprocess(text, path)
     prelude = "".join(f"typedef {meaning} {name};" for name, meaning in STANDARD_TYPES.items())
-    parser = require("pycparser.c_parser", "asm")
+    parsing = require("pycparser.c_parser", "asm")
+    parser, name = parsing.CParser(), Path(path).name
     try:
-        tree = parser.CParser().parse(f'{prelude}\n# 1 "{Path(path).name}"\n{source.text}', Path(path).name)
-    except parser.ParseError as error:
+        tree = parser.parse(f'{prelude}\n# 1 "{name}"\n{source.text}', name)
+    except parsing.ParseError as error:
         found = _COORDINATES.search(str(error))
-        place = f"{path}, line {found[1]}, column {found[2]}" if found else path
-        raise DataError(
-            f"not C that can be read: {found[3] if found else error}", place=place, hint="Check that line; C99 is read."
-        ) from error
+        place = f"{path}, line {found[1]}, column {found[2]}" if found else f"{path}, line {_line_reached(parser, text)}"
+        why, where = (found[3], "that line") if found else (str(error).removeprefix(f"{name}: "), "that line and the one before")
+        raise DataError(f"not C that can be read: {why}", place=place, hint=f"Check {where}; C99 is read.") from error
     return tree, Scope(values=dict(source.constants))
+
+
+def _line_reached(parser: Any, text: str) -> int:
+    """Line of the next word where a parser gave up without saying where, as it does of an expression that is none."""
+    following = parser.clex.token()
+    return len(text.splitlines()) if following is None else int(following.lineno)
 
 
 def function_nest(function: Any, scope: Scope, path: str) -> Nest:

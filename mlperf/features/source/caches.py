@@ -74,10 +74,16 @@ def parse_cache(text: str) -> CacheLevel:
     Raises
     ------
     UsageError
-        Spelled otherwise.
+        Spelled otherwise, or no whole number of sets.
     """
     found = _SPELLING.fullmatch(text)
     if not found:
         raise UsageError(f"got cache {text!r}, expected NAME=SIZE/LINE or NAME=SIZE/LINE/WAYS", hint="For example l1=32K/64/8.")
     size = int(found["size"]) * _UNITS[found["unit"]]
-    return CacheLevel(found["name"], size, int(found["line"]), int(found["ways"] or 0))
+    cache = CacheLevel(found["name"], size, int(found["line"]), int(found["ways"] or 0))
+    part, what = cache.line_bytes * (cache.set_size if cache.ways else 1), "sets" if cache.ways else "lines"
+    if size % part:
+        whole = " or ".join(f"{n * part:,}" for n in (size // part, size // part + 1) if n)
+        got = f"got cache {text!r}, which has {size / part:.4g} {what} of {part:,} bytes, expected a whole number of them"
+        raise UsageError(got, hint=f"Capacities next to it: {whole} bytes; or check line and ways.")
+    return cache

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
-from mlperf.core.errors import UsageError
+from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.features.network.base import FeatureTable
 from mlperf.features.source.c_reader import no_function, read_c
@@ -112,11 +112,29 @@ def swc_s(
         Contractions such as ``ij-jlk-kil`` with the open size ``N``, after the files.
     caches, per_array, reassociate
         As `loop_features`.
+
+    Raises
+    ------
+    UsageError
+        A size that no nest has open.
+    DataError
+        As `read_nests`; or a function that no file has a nest of.
     """
-    nests = [nest for path in paths for nest in read_nests(path, functions)] + [pattern_nest(pattern) for pattern in patterns]
+    nests = [nest for path in paths for nest in read_nests(path, functions)]
+    check_functions(functions, {nest.name for nest in nests}, paths)
+    nests += [pattern_nest(pattern) for pattern in patterns]
     check_sizes(sizes or {}, nests)
     inputs = {str(path): hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in paths}
     return loop_features(nests, sizes, caches=caches, per_array=per_array, reassociate=reassociate, inputs=inputs)
+
+
+def check_functions(functions: Sequence[str], found: Collection[str], paths: Sequence[Path | str]) -> None:
+    """Refuse a function that no file has a nest of: it would be missing without a word."""
+    missing = [name for name in functions if name not in found]
+    if missing:
+        files = ", ".join(map(str, paths))
+        hint = f"Found were {', '.join(sorted(found))}: check the spelling."
+        raise DataError(f"got no function {missing[0]} with a for loop, expected it here", place=files, hint=hint)
 
 
 def check_sizes(sizes: Mapping[str, int], nests: Sequence[Nest]) -> None:

@@ -70,6 +70,7 @@ def training_rows(
     """
     chosen = _read_columns(X, terms)
     refuse_dates(y, "y")
+    refuse_words(y)
     plain = plain_numbers(chosen, y, n_least)
     if plain is not None:
         name_columns(estimator, chosen)
@@ -203,6 +204,17 @@ def refuse_gaps(X: Any) -> None:
             found = "NaN, a missing number" if np.isnan(values[wrong[0]]) else "an infinity"
             hint = "Leave such rows out, or measure them again."
             raise DataError(f"got {found}, expected finite numbers", place=f"row {wrong[0] + 1}, column {name}", hint=hint)
+
+
+def refuse_words(y: Any) -> None:
+    """Refuse values of y of which one is a word; DataError names its row. Numbers that are written as text may pass."""
+    values = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
+    for row, value in enumerate(values.tolist() if values.ndim == 1 and values.dtype.kind in "OUST" else ()):
+        try:
+            float(value if isinstance(value, (str, bytes)) else 0.0)
+        except ValueError:
+            hint = "Words are for columns of X; y is what is predicted."
+            raise DataError(f"got {value!r:.60}, expected a number", place=f"y, row {row + 1}", hint=hint) from None
 
 
 def refuse_twins(X: Any) -> None:

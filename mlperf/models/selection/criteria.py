@@ -125,5 +125,5 @@ def partial_f_p(
 
 
 def is_cost(k: object) -> bool:
-    """Whether ``k`` is a number that a coefficient may cost; true and false are none."""
-    return not isinstance(k, bool) and isinstance(k, Real) and math.isfinite(k)
+    """Whether ``k`` is a number >= 0, what a coefficient may cost; true and false are none."""
+    return not isinstance(k, bool) and isinstance(k, Real) and math.isfinite(k) and float(k) >= 0.0

@@ -34,7 +34,7 @@ def recorded_sections(found: RecordedRun) -> tuple[Section, ...]:
         ("elapsed", plain_time(found.wall_s)),
         ("processor time, by the system", plain_time(found.cpu_s)),
         ("processor time, by samples", "no samples" if math.isnan(found.sampled_cpu_s) else plain_time(found.sampled_cpu_s)),
-        ("recorders, their files made readable", f"{plain_time(found.recorder_cpu_s)} ({_share(found)} of one core)"),
+        ("recorders, their files made readable", f"{plain_time(found.recorder_cpu_s)} ({_share(found)})"),
         ("marks of the program", f"{found.n_marks:,}"),
     ]
     return (
@@ -45,7 +45,10 @@ def recorded_sections(found: RecordedRun) -> tuple[Section, ...]:
 
 
 def _share(found: RecordedRun) -> str:
-    return percent_text(found.recorder_cpu_s / found.wall_s) if found.wall_s > 0 else ""
+    """Of one core; files are made readable after the command, which for a short one takes longer than it ran."""
+    if found.recorder_cpu_s >= found.wall_s:
+        return "longer than the command"
+    return f"{percent_text(found.recorder_cpu_s / found.wall_s)} of one core"
 
 
 def probed_sections(found: Probed) -> tuple[Section, ...]:

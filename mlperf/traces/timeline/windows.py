@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import IntArray
-from mlperf.core.errors import DataError
+from mlperf.core.errors import DataError, UsageError
 from mlperf.traces.events.kinds import UNSET, Kind
 from mlperf.traces.events.table import EventTable
 
@@ -70,7 +70,7 @@ def marked_steps(
     DataError
         The marker is no regular expression.
     """
-    pattern = _compiled(marker)
+    pattern = compiled_marker(marker)
     named = np.array([bool(pattern.search(text)) for text in table.strings] + [False], dtype=bool)
     rows = np.flatnonzero((table.rank == rank) & (table.kind == Kind.REGION) & named[table.name])
     on_device = np.isin(table.name2[rows], _texts(table, DEVICE_STEP))
@@ -103,14 +103,15 @@ def whole_recording(table: EventTable, rank: int) -> Windows:
     return Windows(rank, np.zeros(1, dtype=np.int64), span[:, 0], span[:, 1], "whole recording")
 
 
-def _compiled(marker: str | None) -> re.Pattern[str]:
-    """The marker's pattern."""
+def compiled_marker(marker: str | None) -> re.Pattern[str]:
+    """The marker's pattern; UsageError: it is no regular expression."""
     if marker is None:
         return STEP
     try:
         return re.compile(marker)
     except re.error as error:
-        raise DataError(f"got {marker!r}, expected a regular expression ({error})", place="marker") from None
+        hint = "A character that means itself has a backslash before it: \\(."
+        raise UsageError(f"got {marker!r}, expected a regular expression ({error})", place="marker", hint=hint) from None
 
 
 def _texts(table: EventTable, text: str) -> list[int]:

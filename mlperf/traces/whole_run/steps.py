@@ -17,7 +17,7 @@ from mlperf.traces.events.table import EventTable
 from mlperf.traces.timeline.decomposition import device_unions, devices_of, step_means
 from mlperf.traces.timeline.intervals import Intervals, clipped, joined, union, without
 from mlperf.traces.timeline.iterations import outliers, repeated_steps
-from mlperf.traces.timeline.windows import Windows, marked_steps
+from mlperf.traces.timeline.windows import Windows, compiled_marker, marked_steps
 from mlperf.traces.whole_run.recording import Recording
 from mlperf.traces.whole_run.sampled_steps import sampled_steps
 
@@ -132,6 +132,7 @@ def with_ranks(events: EventTable) -> EventTable:
 
 def _windows(recording: Recording, events: EventTable, marker: str | None, level: int | None) -> tuple[list[Windows], list[str]]:
     """Steps of every rank by the first way that tells them."""
+    compiled_marker(marker)
     ranks = np.unique(events.rank[events.rank != UNSET]).tolist()
     if level is None:
         for pattern in (marker,) if marker is not None else (STEP_MARK, None):
@@ -148,7 +149,7 @@ def _windows(recording: Recording, events: EventTable, marker: str | None, level
 
 def _named(events: EventTable, pattern: str) -> BoolArray:
     """Which strings fit, shape (n_strings + 1,); the last answers for -1."""
-    wanted = re.compile(pattern)
+    wanted = compiled_marker(pattern)
     return np.array([bool(wanted.search(text)) for text in events.strings] + [False], dtype=bool)
 
 

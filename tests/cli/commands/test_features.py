@@ -72,6 +72,7 @@ def test_one_document_with_json(capsys: pytest.CaptureFixture[str]) -> None:
         (("swc-s", "--pattern", "ij-jk-ki"), 3),  # N is missing
         (("swc-s", "--pattern", "ij-jk-ki", "--size", "N=0"), 2),
         (("swc-s", "--pattern", "ij-jk-ki", "--size", "N=9", "--cache", "l1"), 2),
+        (("swc-s", "--pattern", "ij-jk-ki", "--size", "N=9", "--cache", "l1=48K/60/12"), 2),
         (("swc-s", FOLDER / "sources" / "misc_a.c"), 3),
         (("swc-o", FOLDER / "README.md"), 3),
         (("swc-o", FOLDER / "gcc12_O2" / "misc_a.o", FOLDER / "gcc12_O2" / "misc_a.s"), 3),

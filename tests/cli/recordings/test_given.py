@@ -19,6 +19,16 @@ def test_a_trace_is_a_recording_without_series_as_long_as_its_events(tmp_path: P
     assert found.folder == trace
 
 
+def test_a_folder_of_recordings_is_none(tmp_path: Path) -> None:
+    """What is in it is named, and not the other command that records messages."""
+    with pytest.raises(DataError, match=r"neither recording.json nor a trace(?s:.*)mlperf record -o DIR"):
+        read_given(tmp_path)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "recording.json").write_text("{}")
+    with pytest.raises(DataError, match="Name one of the recordings in it: run"):
+        read_given(tmp_path)
+
+
 def test_a_path_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nothing\.json"):
         read_given(tmp_path / "nothing.json")

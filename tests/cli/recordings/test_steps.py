@@ -25,6 +25,14 @@ def test_without_steps_it_says_what_to_do(tmp_path: Path, capsys: pytest.Capture
     assert "region('step')" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("level", [(), ("--level", "1")])
+def test_a_marker_that_is_no_regular_expression_is_wrong_use(
+    level: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_record("steps", trace_with_steps(tmp_path), "--marker", "(", *level) == 2
+    assert "expected a regular expression" in capsys.readouterr().err
+
+
 @pytest.fixture
 def job(tmp_path: Path) -> Path:
     return sorted(training_job(tmp_path / "job", [[40.0, 90.0]] * 8)[0].iterdir())[0]

@@ -127,6 +127,8 @@ def test_portions_end_with_lines_and_change_nothing() -> None:
 
 
 def test_text_without_registers_asks_for_the_syntax() -> None:
+    with pytest.raises(DataError, match="is empty"):
+        list(read_text(io.StringIO("\n"), "k.s"))
     with pytest.raises(DataError, match="without registers"):
         functions("once upon a time\n")
     assert functions("f:\n\tret\n", syntax="att")["f"].total.n_instructions == 1

@@ -49,6 +49,11 @@ def test_a_kernel_twice_is_refused_unless_the_file_is_in_its_name() -> None:
         swc_o([other], key="name")
 
 
+def test_a_function_that_no_file_has_is_told_beside_one_that_is_there() -> None:
+    with pytest.raises(DataError, match="got no function typo, expected it here"):
+        swc_o([MISC], functions=["matvec", "typo"])
+
+
 def test_local_functions_of_one_name_in_a_file_are_numbered(tmp_path: Path) -> None:
     one = "0000000000001000 <f>:\n 1000:\tc3\tret\n\n"
     two = "0000000000002000 <f>:\n 2000:\t90\tnop\n 2001:\t48 01 d8\tadd    %rbx,%rax\n 2004:\tc3\tret\n\n"

@@ -165,6 +165,7 @@ def test_conflict_risk_is_flagged_where_strides_meet_one_set() -> None:
 def test_caches_are_spelled_in_one_word() -> None:
     assert parse_cache("l1=32K/64/8") == CacheLevel("l1", 32768, 64, 8)
     assert parse_cache("tlb=256K/4096").n_sets == 1
-    for wrong in ("l1", "l1=32K", "L1=32K/64", "l1=32/64", "l1=0/64"):
+    assert parse_cache("l1=1K/64/32").n_sets == 1
+    for wrong in ("l1", "l1=32K", "L1=32K/64", "l1=32/64", "l1=0/64", "l1=48K/60", "l1=48K/60/12"):
         with pytest.raises(UsageError, match="got cache"):
             parse_cache(wrong)

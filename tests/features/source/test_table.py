@@ -98,6 +98,16 @@ def test_counts_that_nobody_could_run_are_refused(tmp_path: Path) -> None:
         assert str(path) in str(caught.value.place)
 
 
+def test_a_function_that_no_file_has_is_told_beside_one_that_is_there(tmp_path: Path) -> None:
+    """Each of several files needs one of them; a name that none of them has was meant otherwise."""
+    paths = [tmp_path / "f.c", tmp_path / "g.c"]
+    for path in paths:
+        path.write_text(f"void {path.stem}(float *a) {{ for (int i = 0; i < 9; i++) a[i] = 0; }}")
+    assert swc_s(paths, functions=["f", "g"]).frame["kernel"].tolist() == ["f", "g"]
+    with pytest.raises(DataError, match="got no function typo with a for loop"):
+        swc_s(paths, functions=["f", "g", "typo"])
+
+
 @pytest.mark.parametrize("text", ["l1=" + "9" * 5000 + "/64/8", "l1=32K/" + "9" * 20, "l1=32K/0/8", "l1=32K/64/-1"])
 def test_a_cache_that_no_machine_has_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="got cache"):

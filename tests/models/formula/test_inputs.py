@@ -122,3 +122,10 @@ def test_training_rows_that_are_plain_numbers_are_those_that_scikit_learn_reads(
 )
 def test_other_training_rows_are_looked_at_more_closely(rows: pd.DataFrame, y: pd.Series) -> None:
     assert plain_numbers(rows, y, 2) is None
+
+
+@pytest.mark.parametrize("estimator", [StepwiseOLS(), LogOLS()])
+@pytest.mark.parametrize("words", [[*"123456789", "10", "eleven", "12"], pd.Series([*range(10), "eleven", 12.0])])
+def test_a_word_among_the_values_to_predict_is_told_with_its_row(estimator: StepwiseOLS | LogOLS, words: object) -> None:
+    with pytest.raises(DataError, match="y, row 11: got 'eleven', expected a number"):
+        estimator.fit(ROWS[["a", "b"]].to_numpy(), words)

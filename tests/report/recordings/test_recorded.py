@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -40,6 +41,8 @@ def test_sections_hold_sources_and_costs() -> None:
     assert sources.frame is SOURCES
     assert "no samples" in run.frame["value"].tolist()
     assert any("100 ms (5.00 % of one core)" in value for value in run.frame["value"])
+    short = recorded_sections(replace(FOUND, wall_s=0.001))[1].frame
+    assert any("100 ms (longer than the command)" in value for value in short["value"])
     assert notes.text == "A note."
 
 

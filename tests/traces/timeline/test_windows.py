@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from profiles import complete, kernel, launch, step, training_job, write
 
-from mlperf.core.errors import DataError
+from mlperf.core.errors import DataError, UsageError
 from mlperf.traces.readers.chrome.reader import read_chrome
 from mlperf.traces.timeline.windows import marked_steps, whole_recording
 
@@ -75,7 +75,7 @@ def test_other_marks_and_none(tmp_path: Path) -> None:
     found = marked_steps(table, 1, r"Step#(\d+)")
     assert found is not None
     assert len(found) == 1
-    with pytest.raises(DataError, match="regular expression"):
+    with pytest.raises(UsageError, match="regular expression"):
         marked_steps(table, 0, "(")
 
 

@@ -227,7 +227,9 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if self.saturated not in ("forward", "raise"):
             raise UsageError(f"got saturated={self.saturated!r}, expected 'forward' or 'raise'")
         if self.k is not None and not is_cost(self.k):
-            raise UsageError(f"got k={self.k!r:.60}, expected a number: what each coefficient costs", hint="2 is AIC, log(n) BIC.")
+            raise UsageError(
+                f"got k={self.k!r:.60}, expected a number >= 0: what each coefficient costs", hint="2 is AIC, log(n) BIC."
+            )
 
     def _formula(self, columns: Sequence[str]) -> Formula:
         if isinstance(self.terms, str):

@@ -22,6 +22,7 @@ from mlperf.models.formula.inputs import (
     name_columns,
     plain_numbers,
     refuse_twins,
+    refuse_words,
 )
 
 MIN_ROWS = 2
@@ -59,6 +60,7 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any, wanted: Se
     finite: Any = "allow-nan" if na == "drop" else True
     chosen = _chosen(X, wanted)
     refuse_dates(y, "y")
+    refuse_words(y)
     plain = plain_numbers(chosen, y, MIN_ROWS)
     if plain is not None:
         name_columns(estimator, chosen)

@@ -275,7 +275,7 @@ def test_negative_costs_are_warned_of() -> None:
     assert "negative coefficient of a column that is never negative: cached" in warnings
 
 
-@pytest.mark.parametrize("k", ["a", True, float("nan"), [2.0]])
+@pytest.mark.parametrize("k", ["a", True, float("nan"), [2.0], -1])
 def test_what_is_no_cost_of_a_coefficient_is_refused(k: Any) -> None:
     with pytest.raises(UsageError, match=r"got k=.*, expected a number"):
         StepwiseOLS(k=k).fit(np.arange(12.0)[:, np.newaxis], np.arange(12.0))
