@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,7 @@ class Plane:
     subbatch_size : array, shape (n_rows,)
         Ascending, samples.
     values : array, shape (n_rows, n_columns)
-        What is minimised: seconds, or a price or energy; NaN where not computed.
+        What is minimised: seconds, joules, or a price; NaN where not computed.
     in_window : array, shape (n_rows, n_columns)
         Windows hold: in full colour; the others are pale where some hold.
     feasible : array, shape (n_rows, n_columns)
@@ -48,8 +48,8 @@ class Plane:
         Heading.
     quantity : str
         Word of the colour scale; planes of one quantity share one.
-    is_time : bool
-        Whether the values are seconds, to be shown in the unit that reads best.
+    units : mapping of str to float
+        Names and sizes of the units that the values may be shown in: the one that reads best is taken. Empty: they have none.
     """
 
     n_nodes: IntArray
@@ -60,7 +60,7 @@ class Plane:
     best: tuple[int, int] | None = None
     title: str = ""
     quantity: str = "epoch"
-    is_time: bool = True
+    units: Mapping[str, float] = field(default_factory=lambda: TIME_UNITS_S)
 
     @property
     def known(self) -> FloatArray:
@@ -105,24 +105,25 @@ def draw_quantity(figure: Figure, planes: Sequence[tuple[Axes, Plane]]) -> None:
 
     first = planes[0][1]
     known = np.concatenate([plane.known for _, plane in planes])
-    unit = best_unit(known.tolist(), TIME_UNITS_S, "s") if first.is_time else ""
-    size = TIME_UNITS_S[unit] if first.is_time else 1.0
+    unit = best_unit(known.tolist(), first.units, next(iter(first.units))) if first.units and known.size else ""
+    size = first.units[unit] if unit else 1.0
     norm = LogNorm(known.min() / size, known.max() / size) if known.size else LogNorm()
     for axes, plane in planes:
         mesh = draw_plane(axes, plane, size, norm)
     bar = figure.colorbar(mesh, ax=[axes for axes, _ in planes], label=f"{first.quantity} ({unit})" if unit else first.quantity)
     ticks = round_values(known / size)
-    bar.set_ticks(ticks, labels=[f"{value:g}" for value in ticks])
+    bar.set_ticks(ticks, labels=[f"{float(f'{value:.3g}'):g}" for value in ticks])
     bar.ax.minorticks_off()
 
 
 def round_values(values: FloatArray) -> list[float]:
-    """1, 2 and 5 times powers of ten in the range of positive values."""
+    """1, 2 and 5 times powers of ten in the range of positive values; its ends where there are not two of these."""
     if not values.size:
         return []
     low, high = float(values.min()), float(values.max())
     tens = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-    return [head * 10.0**ten for ten in tens for head in (1.0, 2.0, 5.0) if low <= head * 10.0**ten <= high]
+    found = [head * 10.0**ten for ten in tens for head in (1.0, 2.0, 5.0) if low <= head * 10.0**ten <= high]
+    return found if len(found) > 1 else sorted({low, high})
 
 
 def draw_plane(axes: Axes, plane: Plane, size: float, norm: Any) -> Any:

@@ -11,7 +11,7 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.report.figures.heatmap import Plane, search_maps
 from mlperf.report.pages.answers import objective_text
 from mlperf.report.text.answer import unmeasured_lines
-from mlperf.report.text.numbers import ENERGY_UNITS_J, number_text, percent_text
+from mlperf.report.text.numbers import ENERGY_UNITS_J, TIME_UNITS_S, number_text, percent_text
 from mlperf.report.text.views import Section
 from mlperf.report.text.words import words_section
 from mlperf.systems.sprint.iterations import DEFAULT_FORM, GRID_FORM
@@ -28,10 +28,12 @@ AXES = ("n_nodes", "subbatch_size")
 QUANTITIES = {
     "epoch_s": "epoch",
     "cost": "cost of an epoch",
-    "energy_j": "energy of an epoch (kWh)",
+    "energy_j": "energy of an epoch",
     "time_to_target_s": "time to the target",
     "mean_minibatch_size": "mean mini-batch (samples)",
 }
+UNITS = {"epoch_s": TIME_UNITS_S, "time_to_target_s": TIME_UNITS_S, "energy_j": ENERGY_UNITS_J}
+"""Units of what has several; a price is in the machine's currency."""
 PARETO = "Best for each number of GPUs (Pareto front)"
 SEARCH_WORDS = ("window", "sub-batch", "mean mini-batch", "staleness", "in domain", "Pareto front")
 MOST_OTHERS = 3
@@ -148,7 +150,7 @@ def plane_of(result: SearchResult, n_gpus: int | None = None, *, column: str = "
     plane = result.grid[result.grid["n_gpus_per_node"] == n_gpus]
     best = [int(ranked[axis].iloc[0]) for axis in AXES] if len(result.best) and framed and n_gpus == of_best else None
     shown = column or column_of(result)
-    values = pivot(plane, shown) / (ENERGY_UNITS_J["kWh"] if shown == "energy_j" else 1.0)
+    values = pivot(plane, shown)
     return Plane(
         np.unique(plane["n_nodes"].to_numpy(np.int64)),
         np.unique(plane["subbatch_size"].to_numpy(np.int64)),
@@ -158,7 +160,7 @@ def plane_of(result: SearchResult, n_gpus: int | None = None, *, column: str = "
         best=None if best is None else (best[0], best[1]),
         title=f"{result.cnn} on {result.machine}, {n_gpus} GPUs a node",
         quantity=QUANTITIES[shown],
-        is_time=shown.endswith("_s"),
+        units=UNITS.get(shown, {}),
     )
 
 

@@ -92,7 +92,7 @@ def test_planes_of_one_quantity_share_a_scale() -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     nodes, sizes, yes = np.array([1, 2]), np.array([1]), np.ones((1, 2), bool)
     planes = [Plane(nodes, sizes, np.array([[1.0, 2.0]]), yes, yes, (2, 1)), Plane(nodes, sizes, np.array([[4.0, 8.0]]), ~yes, yes)]
-    other = Plane(nodes, sizes, np.array([[30.0, 60.0]]), yes, yes, quantity="samples", is_time=False)
+    other = Plane(nodes, sizes, np.array([[30.0, 60.0]]), yes, yes, quantity="samples", units={})
     figure = search_maps([*planes, other])
     limits = [axes.collections[0].get_clim() for axes in figure.axes[:3]]
     assert limits == [(1.0, 8.0), (1.0, 8.0), (30.0, 60.0)]
@@ -102,3 +102,9 @@ def test_planes_of_one_quantity_share_a_scale() -> None:
 def test_scale_values_are_round() -> None:
     assert round_values(np.array([0.8, 33.0])) == [1.0, 2.0, 5.0, 10.0, 20.0]
     assert round_values(np.zeros(0)) == []
+
+
+def test_a_scale_without_two_round_values_is_labelled_at_its_ends() -> None:
+    assert round_values(np.array([2.104, 3.0, 4.906])) == [2.104, 4.906]
+    assert round_values(np.array([1.7, 2.5])) == [1.7, 2.5]
+    assert round_values(np.array([1.7])) == [1.7]

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from mlperf.planning.search.search import SearchResult
 from mlperf.report.pages.searches import search_sections
@@ -53,6 +54,16 @@ def test_the_ranking_says_window_forms_and_assumptions() -> None:
     assert "Device memory too small for 1 of 4 configurations." in text
     assert "allreduce" in text
     assert "energy" not in text
+
+
+def test_the_energy_of_a_plane_is_drawn_in_the_unit_that_reads_best() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    whole = found(2)
+    for joules, unit, cell in ((7.2e3, "Wh", "2.00"), (1.8e7, "kWh", "5.00")):
+        grid, best = (table.assign(energy_j=joules) for table in (whole.grid, whole.best))
+        figure = result_figure(replace(whole, objective="energy_j", grid=grid, best=best))
+        assert cell in [text.get_text() for text in figure.axes[0].texts]
+        assert f"energy of an epoch ({unit})" in [axes.get_ylabel() for axes in figure.axes]
 
 
 def test_energy_is_told_in_watt_hours_and_what_no_window_asks_for_is_not() -> None:
