@@ -79,15 +79,21 @@ def parsed(text: str, path: str) -> tuple[Any, Scope]:
         tree = parser.parse(f'{prelude}\n# 1 "{name}"\n{source.text}', name)
     except parsing.ParseError as error:
         found = _COORDINATES.search(str(error))
-        place = f"{path}, line {found[1]}, column {found[2]}" if found else f"{path}, line {_line_reached(parser, text)}"
+        line = f"{found[1]}, column {found[2]}" if found else _line_reached(parser, parsing.ParseError, text)
         why, where = (found[3], "that line") if found else (str(error).removeprefix(f"{name}: "), "that line and the one before")
-        raise DataError(f"not C that can be read: {why}", place=place, hint=f"Check {where}; C99 is read.") from error
+        raise DataError(
+            f"not C that can be read: {why}", place=f"{path}, line {line}", hint=f"Check {where}; C99 is read."
+        ) from error
     return tree, Scope(values=dict(source.constants))
 
 
-def _line_reached(parser: Any, text: str) -> int:
+def _line_reached(parser: Any, fault: type[Exception], text: str) -> int:
     """Line of the next word where a parser gave up without saying where, as it does of an expression that is none."""
-    following = parser.clex.token()
+    try:
+        following = parser.clex.token()
+    except fault as error:
+        found = _COORDINATES.search(str(error))
+        return int(found[1]) if found else len(text.splitlines())
     return len(text.splitlines()) if following is None else int(following.lineno)
 
 

@@ -103,6 +103,7 @@ def test_functions_of_a_real_file_keep_their_open_sizes() -> None:
         ("for (;;) a[i] = 0;", "without a plain start", "line 4, column 5"),
         ("a[i = 0;", "not C that can be read", "line 4, column 12"),
         ("a[i] += n%;", "not C that can be read: Invalid expression", "line 5"),
+        ("a[i] += n%; @", "not C that can be read: Invalid expression", "line 4"),
     ],
 )
 def test_what_is_not_read_is_refused_with_line_and_column(statement: str, message: str, place: str) -> None:
