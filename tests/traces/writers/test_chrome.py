@@ -13,6 +13,7 @@ from same import assert_same
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.events.table import COLUMNS, NAMES, EventTable, event_table
 from mlperf.traces.readers.chrome.reader import read_chrome
+from mlperf.traces.readers.rank_file import MOST_RANKS
 from mlperf.traces.writers.chrome import microseconds, write_chrome
 from mlperf.traces.writers.registry import export_trace
 
@@ -40,7 +41,12 @@ def any_table(seed: int) -> EventTable:
         size_bytes=rng.integers(0, 2**40, n_events),
         match=rng.integers(-1, n_events, n_events),
         kind=rng.choice([int(kind) for kind in Kind], n_events),
-        **{**columns, "rank": rng.integers(-1, 3, n_events), "device": rng.integers(-2, 3, n_events)},
+        **{
+            **columns,
+            "rank": rng.integers(-1, 3, n_events),
+            "peer": rng.integers(-1, MOST_RANKS, n_events),
+            "device": rng.integers(-2, 3, n_events),
+        },
     )
 
 
