@@ -42,6 +42,19 @@ class CostSpread:
 
         Left-out rows err by their noise and by what the costs are off by at a mean leverage; what costs are off by grows with the
         square root of the leverage, where sizes lie beyond those measured, or terms part that went together.
+
+        Parameters
+        ----------
+        design : array, shape (n_rows, n_terms)
+            In the units of the terms.
+        step_s : array, shape (n_rows,)
+            Predicted seconds; a step of 0 has no shares.
+        part : array of int, shape (n_rows,)
+            Number of each row's part.
+
+        References
+        ----------
+        Hoaglin and Welsch (1978), The Hat Matrix in Regression and ANOVA.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.where(step_s[:, None] > 0.0, design / step_s[:, None], 0.0)
@@ -91,6 +104,11 @@ def log_half_width(own: float, others: Sequence[FloatArray], excess: FloatArray)
         Further bounds; NaN where they do not apply.
     excess : array, shape (n_rows,)
         See `CostSpread.excess`.
+
+    Returns
+    -------
+    array, shape (n_rows,)
+        Half widths of the logarithm of a step's time.
     """
     asked = np.full(len(excess), own)
     for each in others:
