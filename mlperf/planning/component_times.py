@@ -13,7 +13,7 @@ from mlperf.core.errors import DataError
 from mlperf.models.estimators.choice.form_average import FormAverage
 from mlperf.models.uncertainty.residual_quantiles import draw_residuals
 from mlperf.planning.inputs import ConfigurationInputs
-from mlperf.planning.network_errors import network_errors
+from mlperf.planning.network_errors import network_errors, setting_errors
 from mlperf.planning.step_prediction import StepCalls, predict_steps, step_seconds
 from mlperf.specs.optimizers import MOMENTUM_SGD, pass_ratio
 from mlperf.systems.base.collectives import allreduce_s
@@ -137,8 +137,8 @@ def draw_times(
 
     ``kind="mean"`` draws the coefficients of the fits; ``"run"`` adds the error seen on left-out CNNs and the noise of one
     measurement, of each configuration by itself. ``"runs"`` adds errors of which what configurations have in common is drawn once:
-    to compare them with one another (see `mlperf.planning.network_errors.network_errors`). A component without a model does not
-    vary. Costs of the same runs are drawn together: what is uncertain of the shape of one is so of all.
+    to compare them with one another (see `mlperf.planning.network_errors`). A component without a model does not vary. Costs of the
+    same runs are drawn together: what is uncertain of the shape of one is so of all.
     """
     draws = Draws(kind, n_draws, int(rng.integers(2**63)), rng, predicted.method)
     seconds = {
@@ -165,8 +165,9 @@ class Draws:
 def component_draws(model: Model, inputs: ConfigurationInputs, name: str, mean_s: FloatArray, draws: Draws) -> FloatArray:
     """Draws of one component, shape (n_draws, n_configs); its mean where no model gives it."""
     if name == GRADIENT:
-        drawn = _gradient_ratios(model, inputs, draws)
-        return mean_s * np.where(_known_steps(model, inputs, draws.method).measured, 1.0, drawn)
+        drawn, measured = _gradient_ratios(model, inputs, draws), _known_steps(model, inputs, draws.method).measured
+        seconds = np.asarray(mean_s * np.where(measured, 1.0, drawn))
+        return seconds * np.exp(_setting_errors(model, inputs, measured, draws)) if draws.kind == RUNS else seconds
     if name in _run_costs(model):
         rng = np.random.default_rng(draws.shared_seed)
         return _drawn_costs(_run_costs(model)[name], inputs.columns, rng, draws.n_draws, draws.kind)
@@ -323,6 +324,15 @@ def _gradient_ratios(model: Model, inputs: ConfigurationInputs, draws: Draws) ->
         errors = network_errors(model.score.step_residuals(draws.method), inputs.configs, n_draws, rng)
         return ratios[:, steps.number] * np.exp(errors)
     return ratios[:, steps.number]
+
+
+def _setting_errors(model: Model, inputs: ConfigurationInputs, measured: BoolArray, draws: Draws) -> FloatArray:
+    """What settings err by beside their step: as those whose step was run do, or as those of networks that were left out."""
+    if model.runs is None:
+        return np.zeros((draws.n_draws, len(measured)))
+    tables = (model.runs.setting_residuals, model.runs.residuals)
+    of_known, of_others = (setting_errors(table, inputs.configs, draws.n_draws, draws.rng) for table in tables)
+    return np.where(measured, of_known, of_others)
 
 
 def _coefficient_ratios(

@@ -17,7 +17,7 @@ from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.outputs import OUTPUTS, mean_minibatch_size
 from mlperf.training.components.run_fits import RunFits, fit_each
 from mlperf.training.components.run_settings import CONFIG, grid_of, spread_times
-from mlperf.training.run_errors import no_errors, outside_by
+from mlperf.training.run_errors import COLUMNS, no_errors, outside_by
 
 STEP = ["cnn", "subbatch_size"]
 LEAST_NETWORKS = 3
@@ -90,7 +90,7 @@ class LeftOutRuns:
         outside = outside_by(lengths, others)
         each = self.runs.merge(fold.test[CONFIG].assign(outside=outside).join(outputs), on=CONFIG, suffixes=("", "_predicted"))
         logs = {output: np.log(each[output] / each[f"{output}_predicted"]) for output in OUTPUTS}
-        return each[["cnn", "n_nodes", "outside"]].assign(**logs)
+        return each.assign(**logs)[COLUMNS]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,8 +11,8 @@ from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.systems.sprint.outputs import OUTPUTS
 
 UPDATE, GPU, MINIBATCH = "update_iteration_s", "gpu_iteration_s", "mean_minibatch_size"
-OUTSIDE = "outside"
-COLUMNS = ["cnn", "n_nodes", OUTSIDE, *OUTPUTS]
+SUBBATCH, OUTSIDE = "subbatch_size", "outside"
+COLUMNS = ["cnn", "n_nodes", SUBBATCH, OUTSIDE, *OUTPUTS]
 LEAST_COMPARABLE = 2
 """Networks that an interval rests on at least."""
 

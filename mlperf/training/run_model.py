@@ -61,8 +61,9 @@ class RunModel(Shown):
     log_factor : mapping of str to float
         By method of kernel times: logarithm of the gradient's time in a run over that of its kernels measured alone.
     residuals : DataFrame
-        Left-out networks, one row a run: ``cnn``, ``n_nodes``, ``outside`` (see `mlperf.training.run_errors.outside_by`) and
-        log(measured / predicted) of each output; empty with fewer than three networks.
+        Left-out networks, one row a run: ``cnn``, ``n_nodes``, ``subbatch_size`` (files of earlier releases lack it), ``outside``
+        (see `mlperf.training.run_errors.outside_by`) and log(measured / predicted) of each output; empty with fewer than three
+        networks.
     n_networks : int
         Networks of the runs.
     steps : DataFrame

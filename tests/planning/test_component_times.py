@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mlperf.planning.component_times import draw_times, explained_gradient, predict_times, with_gradient
@@ -63,6 +64,19 @@ def test_runs_side_by_side_share_the_errors_of_what_they_have_in_common(small_mo
     for name in ("compute_gradient_s", "update_weights_s"):
         assert (getattr(of_runs, name).std(axis=0) > getattr(of_mean, name).std(axis=0)).all(), name
     assert np.ptp(step[:, 1] / step[:, 0]) > np.ptp(of_mean.compute_gradient_s[:, 1] / of_mean.compute_gradient_s[:, 0])
+
+
+def test_settings_of_one_step_err_by_themselves_where_runs_were_left_out(runs_model: Any, runs_campaign: Any) -> None:
+    cnns = [next(iter(runs_campaign.cnns.values())), load_cnn("alexnet")]
+    configs = pd.concat([configurations([number], [1, 4], 2, [2], 60_000) for number in (0, 1)], ignore_index=True)
+    inputs = configuration_inputs(runs_model, cnns, load_machine("cpu-cluster"), configs)
+    mean = predict_times(runs_model, inputs)
+    drawn = draw_times(runs_model, inputs, mean, kind="runs", n_draws=N_DRAWS, rng=np.random.default_rng(1)).compute_gradient_s
+    # Rows: two settings of a step that was run, two of a network that was not.
+    ratio = np.log(drawn / drawn[:, [1, 0, 3, 2]])[:, [0, 2]].std(axis=0)
+    for apart, table in zip(ratio, (runs_model.runs.setting_residuals, runs_model.runs.residuals), strict=True):
+        about = table.groupby(["cnn", "subbatch_size"])["gpu_iteration_s"].std()
+        assert apart == pytest.approx(np.sqrt(2.0 * np.mean(about**2)), rel=0.2)
 
 
 def test_launches_that_a_device_waits_for_are_not_uncertain_as_its_kernels_are(small_model: Any, inputs: Any) -> None:

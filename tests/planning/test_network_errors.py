@@ -1,4 +1,4 @@
-"""Errors of steps that are compared: one of the network, one of each sub-batch, as wide as what was left out."""
+"""Errors of steps that are compared: of the network, of each sub-batch, of each setting, as wide as what was left out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlperf.planning.network_errors import network_errors
+from mlperf.planning.network_errors import network_errors, setting_errors
 
 N_DRAWS = 20_000
 SIZES = (4, 4, 7, 8, 64)
@@ -52,3 +52,36 @@ def test_each_network_has_an_error_of_its_own() -> None:
     found = network_errors(left_out(0.1, 0.0), configs, N_DRAWS, np.random.default_rng(1))
     np.testing.assert_array_equal(found[:, 0], found[:, 2])
     assert abs(np.corrcoef(found[:, 0], found[:, 1])[0, 1]) < 0.05
+
+
+def runs_left_out(own: float, of_steps: float = 0.2) -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    keys = pd.DataFrame(
+        [(cnn, size) for cnn in "abcdefghij" for size in (2, 4) for _ in range(9)], columns=["cnn", "subbatch_size"]
+    )
+    common = np.repeat(of_steps * rng.standard_normal(20), 9)
+    return keys.assign(gpu_iteration_s=common + own * rng.standard_normal(len(keys)))
+
+
+def drawn_settings(residuals: pd.DataFrame, nodes: list[int], gpus: list[int], sizes: list[int], cnn: int = 0) -> np.ndarray:
+    configs = pd.DataFrame({"cnn": cnn, "n_nodes": nodes, "n_gpus_per_node": gpus, "subbatch_size": sizes})
+    return setting_errors(residuals, configs, N_DRAWS, np.random.default_rng(1))
+
+
+def test_settings_of_one_step_err_by_themselves_as_far_as_those_left_out_did_about_their_step() -> None:
+    found = drawn_settings(runs_left_out(0.012), [1, 1, 2, 4, 5, 6], [1, 2, 1, 1, 1, 1], [4, 4, 4, 4, 4, 4])
+    np.testing.assert_allclose(found.std(axis=0), 0.012, rtol=0.1)
+    assert np.abs(np.corrcoef(found[:, :4].T) - np.eye(4)).max() < 0.03
+    far, near = ((found[:, 3] - found[:, place]).std() for place in (2, 4))
+    assert near < 0.5 * far
+
+
+def test_sub_batches_of_a_setting_share_its_error() -> None:
+    found = drawn_settings(runs_left_out(0.012), [3, 3], [2, 2], [4, 16])
+    np.testing.assert_array_equal(found[:, 0], found[:, 1])
+
+
+def test_errors_of_settings_need_sub_batches_and_more_than_one_run_of_a_step() -> None:
+    table = runs_left_out(0.012)
+    for unknown in (table.drop(columns="subbatch_size"), table.iloc[:0], table.drop_duplicates(["cnn", "subbatch_size"])):
+        assert not drawn_settings(unknown, [1, 2], [1, 1], [4, 4]).any()
