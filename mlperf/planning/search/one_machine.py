@@ -208,7 +208,7 @@ def _draws(problem: _Problem, rows: IntArray) -> tuple[CandidateDraws, Interval]
     predicted = predict_times(problem.model, inputs, options.method)
     drawn = draw_times(problem.model, inputs, predicted, kind=RUNS, n_draws=N_DRAWS, rng=rng).scaled(options.factors or {})
     means, run = problem.times.take(rows), problem.run.take(rows)
-    strays = _strays(problem, inputs, drawn, rng)
+    strays = minibatch_strays(problem.model, inputs, drawn, options.method, rng)
     in_seconds = draw_candidates(drawn, means, run, options.windows, cost_of=_in_seconds, strays=strays)
     low, high = np.quantile(in_seconds.cost, (0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)), axis=0)
     cost_of, epochs = objective_of(options.objective, machine), epochs_of(options.objective, options.quality)
@@ -218,13 +218,30 @@ def _draws(problem: _Problem, rows: IntArray) -> tuple[CandidateDraws, Interval]
     return draws, Interval(low, high, LEVEL)
 
 
-def _strays(problem: _Problem, inputs: ConfigurationInputs, drawn: ComponentTimes, rng: np.random.Generator) -> FloatArray | None:
-    """What mini-batches of whole runs that were left out were off by beyond the draws of times; None without such runs."""
-    model, options = problem.model, problem.options
+def minibatch_strays(
+    model: Model, inputs: ConfigurationInputs, drawn: ComponentTimes, method: str, rng: np.random.Generator
+) -> FloatArray | None:
+    """Factors by which mini-batches of whole runs that were left out were off beyond the draws of times; None without such runs.
+
+    Parameters
+    ----------
+    model : Model
+        Of kernels, of runs or of both.
+    inputs : ConfigurationInputs
+        Of n_rows configurations.
+    drawn : ComponentTimes
+        Shape (n_draws, n_rows).
+    method : str
+        Of kernel times.
+    rng : Generator
+
+    Returns
+    -------
+    array, shape (n_draws, n_rows), or None
+    """
     if model.runs is None:
         return None
-    steps = model.score.step_residuals(options.method)
-    half = model.runs.half_width(MEAN, inputs.run_keys, LEVEL, steps, options.method)
+    half = model.runs.half_width(MEAN, inputs.run_keys, LEVEL, model.score.step_residuals(method), method)
     moved = solve_iterations(drawn, inputs.run, "second_moment")
     return left_out_strays(mean_minibatch_size(moved.gpu_iteration_s, moved.update_iteration_s, inputs.run), half, LEVEL, rng)
 
