@@ -655,5 +655,6 @@ READERS: tuple[Reader, ...] = (
     Reader("gaps between calls", one("part.json", seeds.GAPS), part("mlperf.training.gradient.call_gaps:CallGaps"), weight=0.5),
     Reader("model's launches", one("part.json", seeds.LAUNCHES), part("mlperf.training.gradient.launches:Launches"), weight=0.5),
     Reader("spread of costs", one("part.json", seeds.SPREAD), part("mlperf.training.systems.cost_spread:CostSpread"), weight=0.5),
+    Reader("equal costs", one("part.json", seeds.EQUAL_COSTS), part("mlperf.training.systems.equal_costs:EqualCosts"), weight=0.5),
     Reader("model's machine", one("part.json", seeds.MEASURED_ON), part("mlperf.training.measured_on:MeasuredOn"), weight=0.5),
 )  # fmt: skip

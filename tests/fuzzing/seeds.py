@@ -208,6 +208,7 @@ Disassembly of section .text:
 MEASURED_ON = b'{"campaign": "c", "processor": "AMD EPYC", "caches": "L1d 48 KiB", "engine": "numpy", "build": "openblas Haswell"}'
 LAUNCHES = b'{"call_s": 2e-06, "start_s": 0.00065, "launch_s": 7e-05}'
 SPREAD = b'{"covariance": [2e-06, -3e-07, -3e-07, 4e-08], "leverage": [0.125]}'
+EQUAL_COSTS = b'{"costs": [[2e-06, 0.0, 3e-3], [2e-06, 4e-3, 0.0]], "part": [0, 0]}'
 GAPS = b'{"layer_s": 8.8e-06, "autograd_s": -7.5e-05}'
 MACHINE = (SHIPPED / "machines" / "kfc.toml").read_bytes()
 JOB = b"dataset_size = 1281167\nn_nodes = 8\nsubbatch_size = 4\nminibatch = [100.0, 172.5]\nepochs = 90\n"

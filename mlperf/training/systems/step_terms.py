@@ -15,6 +15,8 @@ ALL = ("data-parallel", "fully-sharded", "pipeline")
 SHARDED, LAYOUT, PLAIN = ("fully-sharded",), ("pipeline",), ("data-parallel",)
 GRADIENTS = ("data-parallel", "pipeline")
 PASS, ONCE = "pass", "step"
+GROWING, OVERHEAD = ("gather", "exchange"), "overhead"
+"""Components that grow with the GPUs in several forms; the one that does not."""
 BUBBLE = "bubble"
 """Component of what passes cost again while a pipeline fills and drains."""
 
@@ -105,7 +107,8 @@ def terms_of(system: str, columns: Mapping[str, FloatArray]) -> tuple[tuple[Step
     Returns
     -------
     tuple of StepTerm
-        At least one row differs from zero; no two columns are proportional (the first of them stays).
+        At least one row differs from zero; no two columns are proportional (the first of them stays), but for those that grow
+        otherwise with more GPUs.
     dict of str to str
         Column of a term to the reason.
     """
@@ -121,15 +124,21 @@ def terms_of(system: str, columns: Mapping[str, FloatArray]) -> tuple[tuple[Step
         if not values.any():
             left[term.column] = "0 in every row"
             continue
-        same = next((other.column for other in kept if proportional(other.values(columns), values)), "")
+        same = next((other for other in kept if not may_part(term, other) and proportional(other.values(columns), values)), None)
         if same:
-            left[term.column] = f"proportional to {same}"
+            left[term.column] = f"proportional to {same.column}"
             continue
         if term.instead_of and any(other.column == term.instead_of for other in kept):
             left[term.column] = f"{term.instead_of} says it better"
             continue
         kept.append(term)
     return tuple(kept), left
+
+
+def may_part(one: StepTerm, other: StepTerm) -> bool:
+    """Whether two terms that went together in all rows may part with more GPUs: one of them is an exchange, neither is work."""
+    kinds = {one.component, other.component}
+    return bool(kinds & set(GROWING)) and kinds <= {*GROWING, OVERHEAD}
 
 
 def proportional(one: FloatArray, other: FloatArray) -> bool:

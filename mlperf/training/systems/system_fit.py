@@ -16,12 +16,13 @@ from mlperf.core.shown import Shown, plain
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.uncertainty.residual_quantiles import log_ratio_bound
 from mlperf.training.systems.cost_spread import CostSpread, log_half_width
+from mlperf.training.systems.equal_costs import EqualCosts
 from mlperf.training.systems.step_columns import COLUMNS, derived_columns, networks_of, step_columns
 from mlperf.training.systems.step_design import UNKNOWN, coded, design_matrix, levels_of, part_labels
 from mlperf.training.systems.step_terms import BUBBLE, PASS, STEP_TERMS, StepTerm, components
 
 OF_NETWORKS = ("networks", "errors_of_networks")
-SPREAD = "spread"
+SPREAD, EQUAL = "spread", "equal"
 STEP = "step_s"
 
 
@@ -106,6 +107,8 @@ class SystemFit(Shown):
         Root mean square of log(measured / predicted) of each network when it is left out; empty of fewer than three.
     spread : CostSpread or None
         How unsure the costs are; None in files of earlier releases, whose intervals are as wide beyond the rows as within.
+    equal : EqualCosts
+        Other costs that say the same of all rows; none in files of earlier releases.
     bounds : mapping of str to (float, float)
         Range of each column of the rows.
     groups : str or None
@@ -136,6 +139,7 @@ class SystemFit(Shown):
     networks: tuple[tuple[float, ...], ...]
     errors_of_networks: FloatArray
     spread: CostSpread | None
+    equal: EqualCosts
     bounds: Mapping[str, tuple[float, float]]
     groups: str | None
     left_out: Mapping[str, str]
@@ -170,10 +174,11 @@ class SystemFit(Shown):
         reason = self.reasons(columns)
         beyond = columns["n_gpus"] > self.bounds["n_gpus"][1]
         factor = np.exp(self._log_half_width(beyond, networks_of(columns), self._excess(design, step_s, part), level))
+        least, most = self.equal.least_and_most(design, step_s, part)
         return StepPredictions(
             step_s,
             parts,
-            Interval(step_s / factor, step_s * factor, level),
+            Interval(least / factor, most * factor, level),
             np.array([not each for each in reason], bool),
             reason,
             beyond,
@@ -267,9 +272,11 @@ class SystemFit(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """The document that `mlperf.save_model` writes, without its envelope."""
-        found = {name: plain(getattr(self, name)) for name in self.__slots__ if name != SPREAD}
+        found = {name: plain(getattr(self, name)) for name in self.__slots__ if name not in (SPREAD, EQUAL)}
         if self.spread is not None:
             found[SPREAD] = self.spread.to_dict()
+        if len(self.equal.part):
+            found[EQUAL] = self.equal.to_dict()
         # Files of earlier releases know of no networks, and are written again as they were.
         return found if self.networks else {name: value for name, value in found.items() if name not in OF_NETWORKS}
 
@@ -296,6 +303,9 @@ class SystemFit(Shown):
                 networks=_networks(fields),
                 errors_of_networks=np.empty(0) if fields.missing("errors_of_networks") else fields.numbers("errors_of_networks"),
                 spread=None if fields.missing(SPREAD) else CostSpread.from_dict(fields.raw(SPREAD), f"{path}.{SPREAD}"),
+                equal=EqualCosts.none(costs.shape[1])
+                if fields.missing(EQUAL)
+                else EqualCosts.from_dict(fields.raw(EQUAL), f"{path}.{EQUAL}"),
                 bounds={str(name): (float(low), float(high)) for name, (low, high) in fields.raw("bounds").items()},
                 groups=None if fields.absent("groups") else fields.text("groups"),
                 left_out={str(name): str(why) for name, why in fields.raw("left_out").items()},
@@ -319,6 +329,10 @@ class SystemFit(Shown):
         if found.spread is not None and found.spread.covariance.shape[:2] != costs.shape:
             got = f"got the spread of {found.spread.covariance.shape[:2]} parts and costs, expected that of {costs.shape}"
             raise DataError(got, place=f"{path}.{SPREAD}", hint="Train the model again from its table.")
+        if not found.equal.fits(costs):
+            sets = f"{found.equal.costs.shape[1]} costs up to part {max(found.equal.part)}"
+            got = f"got sets of {sets}, expected those of {costs.shape}"
+            raise DataError(got, place=f"{path}.{EQUAL}", hint="Train the model again from its table.")
         return found
 
 

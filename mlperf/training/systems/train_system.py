@@ -20,6 +20,7 @@ from mlperf.datasets.reading.time_units import TIME_SUFFIXES, seconds_in
 from mlperf.models.validation.folds import grouped_folds, leave_one_group_out
 from mlperf.models.validation.scores import adjusted_r2
 from mlperf.training.systems.cost_spread import CostSpread
+from mlperf.training.systems.equal_costs import EqualCosts
 from mlperf.training.systems.step_columns import COLUMNS, check_batches, derived_columns, networks_of, step_columns
 from mlperf.training.systems.step_design import coded, design_matrix, part_labels
 from mlperf.training.systems.step_fit import (
@@ -284,6 +285,7 @@ def _fitted(
         networks=data.networks,
         errors_of_networks=errors_of_networks(data, method),
         spread=CostSpread.of(data.design, data.seconds, costs, data.part),
+        equal=EqualCosts.of(data.design, data.seconds, costs, data.part),
         bounds={name: (float(values.min()), float(values.max())) for name, values in bounded.items()},
         groups=groups,
         left_out=left,

@@ -42,6 +42,17 @@ def test_a_known_vector_takes_the_place_of_an_unknown_one() -> None:
     assert left["ring_gpus"] == "gradients_inside says it better"
 
 
+def test_forms_that_few_counts_cannot_tell_stay_side_by_side() -> None:
+    """Of 1 and 2 GPUs a ring and a doubling are one column; fixed costs of a count alone are another of its exchange's."""
+    kept, left = terms_of("data-parallel", derived(n_gpus=[1, 2], n_gpus_per_node=4, subbatch_size=[8, 16]))
+    assert {"ring_gpus", "gpus_inside"} <= {term.column for term in kept}
+    assert left["steps"] == "proportional to micro_steps"
+    kept, left = terms_of("data-parallel", derived(n_gpus=[2, 2], n_gpus_per_node=4, subbatch_size=[8, 16]))
+    assert {"ring_gpus", "gpus_inside", "micro_steps"} <= {term.column for term in kept}
+    kept, left = terms_of("data-parallel", derived(n_gpus=[2, 2], n_gpus_per_node=4, subbatch_size=8))
+    assert left["ring_gpus"] == "proportional to tokens"
+
+
 def test_proportional_is_exact_however_small_the_numbers() -> None:
     one = np.array([1e-15, 2e-15, 0.0])
     assert proportional(one, 1e30 * one)
