@@ -226,14 +226,17 @@ def exchange_arguments(inputs: ConfigurationInputs) -> tuple[FloatArray, FloatAr
 
 
 def draw_exchange(exchange: ExchangeModel, inputs: ConfigurationInputs, mean: FloatArray, draws: Draws) -> FloatArray:
-    """Draws of an exchange, shape (n_draws, n_configs): log-normal, as wide as its interval of left-out rows.
+    """Draws of an exchange, shape (n_draws, n_configs): log-normal, to either side as wide as its interval.
 
     One number a draw for all configurations: an exchange that is slower than its model is so at every size alike.
     """
     interval = exchange.predict_interval(*exchange_arguments(inputs), level=0.95)
     with np.errstate(divide="ignore", invalid="ignore"):
-        spread = np.where(mean > 0.0, np.log(interval.upper / mean) / NORMAL_95, 0.0)
-    return np.asarray(mean * np.exp(draws.rng.standard_normal(draws.n_draws)[:, None] * spread))
+        above, below = (
+            np.where(mean > 0.0, np.log(ratio) / NORMAL_95, 0.0) for ratio in (interval.upper / mean, mean / interval.lower)
+        )
+    strays = draws.rng.standard_normal(draws.n_draws)[:, None]
+    return np.asarray(mean * np.exp(strays * np.where(strays > 0.0, above, below)))
 
 
 def draw_system_times(

@@ -40,6 +40,8 @@ class ExchangeModel(Shown):
         Every candidate with its left-out errors, the paper's first.
     log_ratios, log_ratios_of_counts : array
         log(measured / predicted) of left-out rows for ``measured``, of rows of left-out counts for ``other``: the intervals.
+    alike : tuple of FittedForm
+        Further physical forms that the rows do not tell from ``other``, where there were too few counts to leave any out.
     rows : DataFrame
         What it was trained on: N, M, S, time_s.
     gpus_per_node : float
@@ -67,6 +69,7 @@ class ExchangeModel(Shown):
     r2_uncentred: float
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    alike: tuple[FittedForm, ...] = ()
 
     def predict(self, n_gpus: ArrayLike, size_bytes: ArrayLike, n_nodes: ArrayLike | None = None) -> FloatArray:
         """Seconds of one exchange, broadcast shape of the arguments; 0 for one participant.
@@ -97,7 +100,8 @@ class ExchangeModel(Shown):
     ) -> Interval:
         """Bounds of one exchange: the prediction times and over a factor that so many left-out rows stayed within.
 
-        Rows of counts left out make the factor of counts that were not measured; see `log_ratio_bound`, also for few rows.
+        Rows of counts left out make the factor of counts that were not measured; see `log_ratio_bound`, also for few rows. Where
+        too few counts were measured to leave one out, bounds there reach over all forms that the rows do not tell apart.
 
         References
         ----------
@@ -107,7 +111,18 @@ class ExchangeModel(Shown):
         seconds = self.predict(columns["N"], columns["S"], columns["M"])
         own, beyond = (log_ratio_bound(each, level) for each in (self.log_ratios, self.log_ratios_of_counts))
         factor = np.exp(np.where(self._measured_counts(columns), own, np.fmax(own, beyond)))
-        return Interval((seconds / factor).reshape(shape), (seconds * factor).reshape(shape), level)
+        least, most = self._over_forms(columns, seconds)
+        return Interval((least / factor).reshape(shape), (most * factor).reshape(shape), level)
+
+    def _over_forms(self, columns: Mapping[str, FloatArray], seconds: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The least and the most that forms which fit alike say of counts that were not measured."""
+        unknown = ~self._measured_counts(columns) & (columns["N"] > 1.0)
+        least, most = seconds.copy(), seconds.copy()
+        if unknown.any():
+            asked = {name: values[unknown] for name, values in columns.items()}
+            every = [seconds[unknown], *(form.predict(asked) for form in self.alike)]
+            least[unknown], most[unknown] = np.min(every, axis=0), np.max(every, axis=0)
+        return least, most
 
     def in_domain(self, n_gpus: ArrayLike, size_bytes: ArrayLike, n_nodes: ArrayLike | None = None) -> BoolArray:
         """Whether the count was measured, on as many machines, at sizes on both sides; always for one participant."""
@@ -133,7 +148,9 @@ class ExchangeModel(Shown):
         names = ("operation", "log_ratios", "log_ratios_of_counts", "rows", "gpus_per_node", "noise", "r2_adj", "r2_uncentred")
         found = {name: plain(getattr(self, name)) for name in (*names, "notes", "provenance")}
         forms = [one.to_dict() for one in self.forms]
-        return {**found, "measured": self.measured.to_dict(), "other": self.other.to_dict(), "forms": forms}
+        # Files of earlier releases know of none, and are written again as they were.
+        alike = {"alike": [one.to_dict() for one in self.alike]} if self.alike else {}
+        return {**found, "measured": self.measured.to_dict(), "other": self.other.to_dict(), "forms": forms, **alike}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> ExchangeModel:
@@ -148,6 +165,10 @@ class ExchangeModel(Shown):
                 other=FittedForm.from_dict(fields.raw("other"), f"{path}.other"),
                 forms=tuple(FormScore.from_dict(one, f"{path}.forms[{place}]") for place, one in enumerate(fields.items("forms"))),
                 rows=rows,
+                alike=tuple(
+                    FittedForm.from_dict(one, f"{path}.alike[{place}]")
+                    for place, one in enumerate(() if fields.missing("alike") else fields.items("alike"))
+                ),
                 notes=fields.texts("notes"),
                 provenance=dict(fields.raw("provenance")),
                 log_ratios=fields.numbers("log_ratios", finite=False),

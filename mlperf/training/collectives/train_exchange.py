@@ -28,7 +28,7 @@ from mlperf.training.collectives.form_choice import (
 from mlperf.training.collectives.form_fit import Columns, FittedForm, fit_exchange_form
 
 LEAST_ROWS = 3
-ASSUMED = "fewer than three counts were measured: how the time grows with the count is assumed, not measured"
+ASSUMED = "fewer than three counts were measured: how the time grows is assumed, and intervals hold all forms that fit alike"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,6 +100,7 @@ def train_exchange(
     tried = try_forms(tuple(forms), columns, time_s, seed)
     measured, near = choose([row_errors(each) for each in tried.by_row], tried.n_coef, [True] * len(forms))
     other, by_count = choose_other(tried)
+    alike = () if by_count else fit_alike(tried)
     fits = tried.fits[measured], tried.fits[other]
     if measured < 0 or other < 0 or fits[0] is None or fits[1] is None:
         raise FitError("got rows that no form can be fitted to", hint="Measure at least three sizes at two counts.")
@@ -111,6 +112,7 @@ def train_exchange(
         forms=scores(tried, {measured, other}, set(near)),
         log_ratios=tried.by_row[measured],
         log_ratios_of_counts=tried.by_count[other] if by_count else np.zeros(0),
+        alike=tuple(fit for place in alike if place != other and (fit := tried.fits[place]) is not None),
         rows=frame,
         gpus_per_node=rows.gpus_per_node,
         noise=rows.noise,
@@ -140,6 +142,12 @@ def choose_other(tried: Tried) -> tuple[int, bool]:
     if found >= 0:
         return found, True
     return choose([row_errors(each) for each in tried.by_row], tried.n_coef, physical)[0], False
+
+
+def fit_alike(tried: Tried) -> list[int]:
+    """Physical forms that left-out rows do not tell from the best of them: of few counts, they part where nothing was measured."""
+    _, near = choose([row_errors(each) for each in tried.by_row], tried.n_coef, [form.physical for form in tried.forms])
+    return near
 
 
 def scores(tried: Tried, chosen: set[int], near: set[int]) -> tuple[FormScore, ...]:

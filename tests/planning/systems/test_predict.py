@@ -117,6 +117,21 @@ def test_a_measured_exchange_takes_the_place_of_the_assumed_one(small_model: Any
         mlperf.predict_system(small_model, "sprint", *asked[1:], exchange=exchange)
 
 
+def test_an_exchange_of_one_count_is_drawn_to_either_side_as_far_as_other_forms_lie(small_model: Any, own_system: str) -> None:
+    """A ring is told of two ranks; a tree and halving and doubling, which fit alike, take far less at sixteen and never more."""
+    sizes = np.geomspace(1e3, 1e9, 13)
+    rows = pd.DataFrame({"n_gpus": 2.0, "size_bytes": sizes, "exchange_s": 2 * 0.5 + sizes / 1e9})
+    exchange = train_exchange(rows)
+    asked = (own_system, "alexnet", load_machine("cpu-cluster"), JOB)
+    found = mlperf.predict_system(small_model, *asked, n_nodes=16, n_gpus_per_node=1, exchange=exchange)
+    size = 4.0 * mlperf.load_cnn("alexnet").n_params
+    bounds = exchange.predict_interval(16.0, size, 16.0)
+    told_s = found.breakdown_s["round"]["exchange"][0]
+    assert bounds.upper / told_s < 1.2 < told_s / bounds.lower
+    epoch = found.prediction_interval["epoch_s"]
+    assert found.outputs["epoch_s"][0] / epoch.lower[0] > 1.2
+
+
 def test_a_network_is_predicted_alike_alone_and_beside_others(small_model: Any) -> None:
     machine, job = load_machine("dgx-h100"), JobSpec(dataset_size=100_000)
     sizes = {"n_nodes": 2, "n_gpus_per_node": 8, "subbatch_size": 4}

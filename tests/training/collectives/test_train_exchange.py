@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from mlperf.core.errors import FitError
+from mlperf.training.collectives.exchange_model import ExchangeModel
 from mlperf.training.collectives.exchange_rows import terms_frame
 from mlperf.training.collectives.train_exchange import paper_r2, train_exchange
 
@@ -60,6 +63,32 @@ def test_few_counts_are_said_to_be_an_assumption() -> None:
     model = train_exchange(table(ring, counts=(2.0, 4.0)))
     assert any("assumed" in note for note in model.notes)
     assert np.isfinite(model.predict(8.0, 1e6))
+
+
+@pytest.mark.parametrize("true_form", ["tree", "halving-doubling", "paper"])
+def test_intervals_beyond_one_count_hold_every_form_that_fits_alike(true_form: str) -> None:
+    """Of two participants a ring, a tree, halving and doubling are one: what 64 take lies somewhere among them."""
+    latency, per_byte = 2e-5, 2e-10
+    laws = {
+        "tree": lambda n, size: 2.0 * np.ceil(np.log2(n)) * (latency + size * per_byte),
+        "halving-doubling": lambda n, size: 2.0 * np.log2(n) * latency + 2.0 * (n - 1.0) / n * size * per_byte,
+        "paper": lambda n, size: np.log2(n) * (latency + 0.3 * size * per_byte) + 0.5 * size * per_byte,
+    }
+    model = train_exchange(table(laws[true_form], counts=(2.0,)))
+    assert len(model.alike) > 1
+    asked = model.rows["S"].to_numpy(float)
+    found, truth = model.predict_interval(64.0, asked), laws[true_form](64.0, asked)
+    assert ((found.lower <= truth) & (truth <= found.upper)).all()
+    here = model.predict_interval(2.0, asked)
+    assert here.upper * here.lower == pytest.approx(model.predict(2.0, asked) ** 2)
+    again = ExchangeModel.from_dict(json.loads(json.dumps(model.to_dict())))
+    assert again.predict_interval(64.0, asked).upper == pytest.approx(found.upper)
+
+
+def test_enough_counts_choose_the_form_and_no_other_widens_it() -> None:
+    model = train_exchange(table(ring))
+    assert model.alike == ()
+    assert "alike" not in model.to_dict()
 
 
 def test_too_little_is_refused() -> None:
