@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mlperf.core.errors import DataError
-from mlperf.systems.coupling.queues import closed_queue, saturation_workers, throughput_bounds
+from mlperf.systems.coupling.queues import FEW, closed_queue, saturation_workers, throughput_bounds
 from mlperf.systems.parameter_server.simulate import ServerPlan, simulate_servers
 
 
@@ -100,6 +100,18 @@ def test_queues_alike_and_full_servers_are_those_of_the_plain_recursion(scv: flo
         for z, s, row in zip(think[:, 0], service[:, 0], workers, strict=True)
     ]
     assert np.allclose(found, plain, rtol=1e-13, atol=0.0)
+
+
+def test_few_configurations_are_what_they_are_among_many() -> None:
+    """Queues alike go through the recursion as one where there are many configurations, and each for itself where there are few."""
+    rng = np.random.default_rng(6)
+    think, service, scv = rng.gamma(1.0, 1.0, 3 * FEW), rng.choice([0.0, 0.01, 0.3], 3 * FEW), rng.choice([0.0, 1.0, 2.0], 3 * FEW)
+    n_workers = rng.integers(1, 60, 3 * FEW)
+    together = closed_queue(think, service, n_workers, scv).response_s
+    parts = [
+        closed_queue(*each).response_s for each in zip(*(np.split(one, 3) for one in (think, service, n_workers, scv)), strict=True)
+    ]
+    assert np.array_equal(together, np.concatenate(parts))
 
 
 def test_saturation_point_is_where_the_asymptotes_cross() -> None:
