@@ -135,11 +135,10 @@ def reuse_of_call(call: KernelFootprint, stack: OrderedDict[str, tuple[float, in
         later += since[number]
     own = call.size_bytes
     found = dict.fromkeys(own, NEVER)
-    for name in own:
-        if name not in stack:
-            continue
-        size, number = stack[name]
-        beside = since[number] - size
-        fresh = sum(count for other, count in own.items() if other != name and (other not in stack or stack[other][1] < number))
-        found[name] = Reuse(after[number] + own[name] + beside, after[number] + own[name] + fresh)
+    # What was never touched counts as touched before everything.
+    last = [(name, count, *stack.get(name, (0.0, -1))) for name, count in own.items()]
+    for name, count, size, number in last:
+        if number >= 0:
+            fresh = sum([other for _, other, _, earlier in last if earlier < number])
+            found[name] = Reuse(after[number] + count + (since[number] - size), after[number] + count + fresh)
     return found

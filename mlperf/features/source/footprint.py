@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd, prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,8 +38,7 @@ class Footprint:
     by_set: IntArray
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(NamedTuple):
     """References to one array that move alike and differ in their start only, such as ``a[i][j-1]`` and ``a[i][j+1]``.
 
     Attributes
@@ -58,14 +58,11 @@ class Walk:
 
 def walks_of(accesses: Iterable[Access]) -> tuple[Walk, ...]:
     """How references to one array walk it, by strides."""
-    return joined_walks(
-        Walk(
-            tuple(sorted((name, stride) for name, stride in access.strides.items() if stride)),
-            access.element_size,
-            (start_of(access),),
-        )
+    walks = [
+        Walk(tuple(sorted(item for item in access.strides.items() if item[1])), access.element_size, (start_of(access),))
         for access in accesses
-    )
+    ]
+    return joined_walks(walks) if len(walks) > 1 else tuple(walks)
 
 
 def joined_walks(walks: Iterable[Walk]) -> tuple[Walk, ...]:
@@ -79,8 +76,7 @@ def joined_walks(walks: Iterable[Walk]) -> tuple[Walk, ...]:
     return tuple(found[strides] for strides in sorted(found))
 
 
-@dataclass(frozen=True, slots=True)
-class Runs:
+class Runs(NamedTuple):
     """What a `Walk` touches while some loops run and the others stand still; all in bytes.
 
     Attributes
@@ -102,17 +98,16 @@ class Runs:
     @classmethod
     def of(cls, walk: Walk, trips: Mapping[str, int]) -> Runs:
         """``trips`` of each loop that runs, by name; loops that are not named stand still."""
-        size, standing = walk.element_size, 0
-        moves = []
-        for name, stride in walk.strides:
+        strides, size, offsets = walk
+        standing, moves = 0, []
+        for name, stride in strides:
             n_trips = trips.get(name)
             if n_trips is None:
                 standing = gcd(standing, stride * size)
             elif n_trips > 1:
                 moves.append((abs(stride) * size, n_trips))
         moves.sort()
-        first = walk.starts[0]
-        starts = tuple((start - first) * size for start in walk.starts) if len(walk.starts) > 1 else (0,)
+        starts = tuple((offset - offsets[0]) * size for offset in offsets) if len(offsets) > 1 else (0,)
         return cls(tuple(moves), starts, size, standing)
 
 
@@ -131,8 +126,8 @@ def array_footprint(runs: Sequence[Runs], line_bytes: int, n_sets: int, array_by
         Size of the array where it is known: no more lines than it has can be touched.
     """
     parts = [
-        _footprint_of_runs(each.moves, each.starts, each.element_size, line_bytes, gcd(line_bytes, each.standing), n_sets)
-        for each in runs
+        _footprint_of_runs(moves, starts, element_size, line_bytes, gcd(line_bytes, standing), n_sets)
+        for moves, starts, element_size, standing in runs
     ]
     both = (
         parts[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -93,7 +93,7 @@ class Polynomial:
         """Factor of each name that stands alone."""
         return {monomial[0]: factor for monomial, factor in self.terms if len(monomial) == 1}
 
-    def is_affine_in(self, indices: frozenset[str]) -> bool:
+    def is_affine_in(self, indices: Collection[str]) -> bool:
         """Whether no term multiplies two of the indices, or one with itself."""
         return all(len(monomial) <= 1 or sum(name in indices for name in monomial) <= 1 for monomial, _ in self.terms)
 

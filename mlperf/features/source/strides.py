@@ -137,14 +137,13 @@ def _level(loop: Loop, outer: tuple[Loop, ...], arrays: Mapping[str, Array], pla
 
 
 def _access(reference: Reference, around: tuple[Loop, ...], array: Array, place: str) -> Access:
-    indices = frozenset(loop.name for loop in around)
+    steps = {loop.name: loop.step for loop in around}
     for subscript in reference.subscripts:
-        if not subscript.is_affine_in(indices):
+        if not subscript.is_affine_in(steps.keys()):
             raise DataError(
                 f"subscript is not affine: {array.name}[{subscript}]", place=place, hint="Loop indices may not multiply."
             )
     dimension_strides = _array_strides(array, place)
-    steps = {loop.name: loop.step for loop in around}
     strides = dict.fromkeys(steps, 0)
     for subscript, stride in zip(reference.subscripts, dimension_strides, strict=True):
         for name, slope in subscript.slopes.items():
