@@ -11,9 +11,9 @@ import pandas as pd
 from mlperf.core.errors import DataError
 from mlperf.datasets.campaigns.contractions import read_contractions
 from mlperf.datasets.campaigns.write import write_csv
-from mlperf.features.code import swc_o
+from mlperf.features.code.table import swc_o
 from mlperf.features.network.base import KEY, FeatureTable
-from mlperf.features.source import swc_s
+from mlperf.features.source.read import swc_s
 
 SETTING = ("build", "N", KEY)
 Part = tuple[FeatureTable, dict[str, Any]]

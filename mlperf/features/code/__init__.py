@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from mlperf.features.code.counts import FunctionCounts, Tally
-from mlperf.features.code.flow import Exit, LoopFacts, find_loops
-from mlperf.features.code.processors.instruction import CLASSES, Instruction
-from mlperf.features.code.read import count_instructions, iterate_functions
-from mlperf.features.code.table import count_features, swc_o
+from mlperf.core.lazy import exports
 
-__all__ = [
-    "CLASSES",
-    "Exit",
-    "FunctionCounts",
-    "Instruction",
-    "LoopFacts",
-    "Tally",
-    "count_features",
-    "count_instructions",
-    "find_loops",
-    "iterate_functions",
-    "swc_o",
-]
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "CLASSES": "mlperf.features.code.processors.instruction",
+        "Exit": "mlperf.features.code.flow",
+        "FunctionCounts": "mlperf.features.code.counts",
+        "Instruction": "mlperf.features.code.processors.instruction",
+        "LoopFacts": "mlperf.features.code.flow",
+        "Tally": "mlperf.features.code.counts",
+        "count_features": "mlperf.features.code.table",
+        "count_instructions": "mlperf.features.code.read",
+        "find_loops": "mlperf.features.code.flow",
+        "iterate_functions": "mlperf.features.code.read",
+        "swc_o": "mlperf.features.code.table",
+    },
+)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,10 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
-from mlperf.features.code import FunctionCounts, count_instructions
 from mlperf.features.network_engine.passes import KernelNest
+
+if TYPE_CHECKING:
+    from mlperf.features.code.counts import FunctionCounts
 
 MICRO_KERNEL = "sgemm"
 # Our name of a pass's function: NumPy's ufunc and the type of its loop.
@@ -88,6 +91,9 @@ def library_mix(core: str = "HASWELL") -> InstructionMix:
     MissingExtraError
         capstone or pyelftools is not installed.
     """
+    # A mix that is stored needs no reader of compiled code.
+    from mlperf.features.code.read import count_instructions
+
     own = Path(np.__file__).parent
     umath = first(own.glob("*core/_multiarray_umath*.so"), own)
     blas = first((own.parent / "numpy.libs").glob("*openblas*"), own.parent / "numpy.libs")

@@ -2,40 +2,34 @@
 
 from __future__ import annotations
 
-from mlperf.features.source.c_reader import parse_c, read_c
-from mlperf.features.source.caches import DEFAULT_CACHES, CacheLevel, parse_cache
-from mlperf.features.source.description import read_nest
-from mlperf.features.source.nest import Array, Loop, Nest, Reference, Statement
-from mlperf.features.source.polynomial import Polynomial
-from mlperf.features.source.read import pattern_nest, read_nests, swc_s
-from mlperf.features.source.reuse import cache_misses, conflict_risk, nest_lines
-from mlperf.features.source.strides import Addresses, nest_addresses
-from mlperf.features.source.table import loop_features
-from mlperf.features.source.vectorise import Vectorisability, innermost_levels, judge_loop
+from mlperf.core.lazy import exports
 
-__all__ = [
-    "DEFAULT_CACHES",
-    "Addresses",
-    "Array",
-    "CacheLevel",
-    "Loop",
-    "Nest",
-    "Polynomial",
-    "Reference",
-    "Statement",
-    "Vectorisability",
-    "cache_misses",
-    "conflict_risk",
-    "innermost_levels",
-    "judge_loop",
-    "loop_features",
-    "nest_addresses",
-    "nest_lines",
-    "parse_c",
-    "parse_cache",
-    "pattern_nest",
-    "read_c",
-    "read_nest",
-    "read_nests",
-    "swc_s",
-]
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "DEFAULT_CACHES": "mlperf.features.source.caches",
+        "Addresses": "mlperf.features.source.strides",
+        "Array": "mlperf.features.source.nest",
+        "CacheLevel": "mlperf.features.source.caches",
+        "Loop": "mlperf.features.source.nest",
+        "Nest": "mlperf.features.source.nest",
+        "Polynomial": "mlperf.features.source.polynomial",
+        "Reference": "mlperf.features.source.nest",
+        "Statement": "mlperf.features.source.nest",
+        "Vectorisability": "mlperf.features.source.vectorise",
+        "cache_misses": "mlperf.features.source.reuse",
+        "conflict_risk": "mlperf.features.source.reuse",
+        "innermost_levels": "mlperf.features.source.vectorise",
+        "judge_loop": "mlperf.features.source.vectorise",
+        "loop_features": "mlperf.features.source.table",
+        "nest_addresses": "mlperf.features.source.strides",
+        "nest_lines": "mlperf.features.source.reuse",
+        "parse_c": "mlperf.features.source.c_reader",
+        "parse_cache": "mlperf.features.source.caches",
+        "pattern_nest": "mlperf.features.source.read",
+        "read_c": "mlperf.features.source.c_reader",
+        "read_nest": "mlperf.features.source.description",
+        "read_nests": "mlperf.features.source.read",
+        "swc_s": "mlperf.features.source.read",
+    },
+)

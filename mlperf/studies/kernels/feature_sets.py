@@ -16,8 +16,10 @@ from mlperf.core.errors import DataError
 from mlperf.core.suggest import known_word
 from mlperf.features.code.processors.x86_classes import x86_class
 from mlperf.features.counters import LINEAR_COUNTERS
-from mlperf.features.source import CacheLevel, nest_addresses, pattern_nest
+from mlperf.features.source.caches import CacheLevel
+from mlperf.features.source.read import pattern_nest
 from mlperf.features.source.roles import ROLES, role_cells
+from mlperf.features.source.strides import nest_addresses
 from mlperf.studies.kernels.tables.kernel_times import KernelTimes, Setting
 
 STEM = "in_"

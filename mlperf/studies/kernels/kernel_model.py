@@ -16,7 +16,7 @@ from mlperf.core.json_fields import Fields
 from mlperf.core.provenance import provenance
 from mlperf.core.shown import Shown, plain
 from mlperf.datasets.campaigns.kernel_times import UNNAMED
-from mlperf.features.source import CacheLevel
+from mlperf.features.source.caches import CacheLevel
 from mlperf.models.regressor import fit_in_groups
 from mlperf.models.storage.store import envelope, model_from_dict, model_to_dict
 from mlperf.models.uncertainty.intervals import Interval

@@ -11,7 +11,7 @@ from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
 from mlperf.datasets.campaigns.kernel_times import UNNAMED
 from mlperf.datasets.reading.folder import HOST
-from mlperf.features.source import DEFAULT_CACHES, CacheLevel
+from mlperf.features.source.caches import DEFAULT_CACHES, CacheLevel
 
 NAN = float("nan")
 TLB = DEFAULT_CACHES[2]

@@ -12,7 +12,7 @@ import pandas as pd
 from mlperf.core.errors import DataError, UsageError
 from mlperf.datasets.campaigns.kernel_tables import STATIC_KEY, read_kernel_table
 from mlperf.datasets.campaigns.kernel_times import UNNAMED, has_counts, normal_form
-from mlperf.features.code import swc_o
+from mlperf.features.code.table import swc_o
 from mlperf.studies.kernels.tables.kernel_times import SETTING, KernelTimes
 from mlperf.studies.kernels.tables.machines import ASSUMED, KNOWN, MachineFacts, machine_from_host
 
