@@ -142,7 +142,12 @@ def in_short(name: str, most: int = 32) -> str:
 
 def figure_svg(figure: Figure) -> str:
     """The figure as an ``<svg>`` element for an HTML page."""
-    text = figure_bytes(figure, "svg").decode("utf-8")
+    return svg_element(figure_bytes(figure, "svg"))
+
+
+def svg_element(file: bytes) -> str:
+    """The ``<svg>`` element of an SVG file."""
+    text = file.decode("utf-8")
     return text[text.index("<svg") :]
 
 

@@ -22,10 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picture:
-    """A figure on the page with its heading and caption; those ``beside`` each other share a line where it is wide enough."""
+    """A figure on the page with its heading and caption; those ``beside`` each other share a line where it is wide enough.
+
+    A figure that was drawn before is given as its ``<svg>`` element.
+    """
 
     title: str
-    figure: Figure
+    figure: Figure | str
     caption: str = ""
     beside: bool = False
 
@@ -70,7 +73,8 @@ def part_view(part: Section | Picture, time_unit: str) -> dict[str, Any]:
     """What the template needs of one part."""
     empty = {"title": part.title, "columns": (), "rows": (), "text": "", "svg": "", "caption": "", "beside": False}
     if isinstance(part, Picture):
-        return empty | {"svg": figure_svg(part.figure), "caption": part.caption, "beside": part.beside}
+        svg = part.figure if isinstance(part.figure, str) else figure_svg(part.figure)
+        return empty | {"svg": svg, "caption": part.caption, "beside": part.beside}
     if part.frame is None:
         return empty | {"text": part.text}
     columns = frame_columns(part.frame, time_unit)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from mlperf.core.files import write_bytes_whole
 from mlperf.core.places import make_folder
-from mlperf.report.figures.figures import save_figure
+from mlperf.report.figures.figures import figure_bytes, svg_element
 from mlperf.report.figures.html import Picture, write_page
 from mlperf.report.figures.plots import residuals
 from mlperf.report.pages.answers import epoch_answer, search_answer
@@ -128,11 +129,12 @@ def write_demo(result: Demo, folder: Path) -> list[Path]:
     """
     figures = demo_figures(result)
     make_folder(folder)
-    written = [folder / f"{name}.svg" for name in figures]
+    drawn = {name: figure_bytes(figure, "svg") for name, figure in figures.items()}
     found, *rest = demo_sections(result)
-    pictures = [Picture("", figure, CAPTIONS[name]) for name, figure in figures.items()]
+    pictures = [Picture("", svg_element(file), CAPTIONS[name]) for name, file in drawn.items()]
     page = folder / "demo.html"
     write_page(page, f"mlperf demo: {result.campaign}", [pictures[0], found, *pictures[1:], *rest], lead=result_answer(result))
-    for path, figure in zip(written, figures.values(), strict=True):
-        save_figure(figure, path)
+    written = {folder / f"{name}.svg": file for name, file in drawn.items()}
+    for path, file in written.items():
+        write_bytes_whole(path, file)
     return [page, *written]

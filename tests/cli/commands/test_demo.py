@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from mlperf.cli.main import cli
-from mlperf.report.pages.demos import write_demo
 from mlperf.report.text.views import result_answer, result_text
 
 pytestmark = pytest.mark.slow
@@ -25,20 +25,27 @@ def invoke(demo: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
 
 
 @pytest.fixture(scope="module")
-def written(shown_demo: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
-    """Files of the demo."""
-    return tuple(write_demo(shown_demo, tmp_path_factory.mktemp("demo")))
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the demo's files go."""
+    return tmp_path_factory.mktemp("demo") / "out"
 
 
 @pytest.fixture(scope="module")
-def page(written: tuple[Path, ...]) -> str:
+def done(shown_demo: Any, folder: Path) -> Iterator[Result]:
+    """The command, which writes them."""
+    with pytest.MonkeyPatch.context() as patch:
+        yield invoke(shown_demo, folder, patch)
+
+
+@pytest.fixture(scope="module")
+def page(done: Result, folder: Path) -> str:
     """The page among them."""
-    return (written[0].parent / "demo.html").read_text(encoding="utf-8")
+    assert done.exit_code == 0
+    return (folder / "demo.html").read_text(encoding="utf-8")
 
 
-def test_the_page_is_self_contained_and_the_figures_stand_beside_it(shown_demo: Any, written: tuple[Path, ...], page: str) -> None:
-    assert sorted(path.name for path in written) == sorted(path.name for path in written[0].parent.iterdir())
-    assert sorted(path.name for path in written) == [
+def test_the_page_is_self_contained_and_the_figures_stand_beside_it(shown_demo: Any, folder: Path, page: str) -> None:
+    assert sorted(path.name for path in folder.iterdir()) == [
         "breakdown.svg",
         "demo.html",
         "measured_predicted.svg",
@@ -53,12 +60,17 @@ def test_the_page_is_self_contained_and_the_figures_stand_beside_it(shown_demo: 
         assert address not in page
 
 
-def test_people_see_how_many_lie_inside_their_interval(shown_demo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = invoke(shown_demo, tmp_path / "out", monkeypatch)
+def test_the_figures_are_those_of_the_page(folder: Path, page: str) -> None:
+    for path in folder.glob("*.svg"):
+        assert path.read_text(encoding="utf-8").partition("<svg")[2] in page
+
+
+def test_people_see_how_many_lie_inside_their_interval(shown_demo: Any, done: Result) -> None:
     assert done.exit_code == 0
     inside = int(shown_demo.comparison.table["inside"].sum())
     assert f"{inside} of {len(shown_demo.comparison.table)} lie in their 95 % interval" in done.stdout
     assert "demo.html" in done.stderr
+    assert "its 4 figures beside it" in " ".join(done.stderr.split())
 
 
 def test_all_that_it_says_fits_in_fifteen_lines(shown_demo: Any) -> None:
