@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mlperf.cli.framework.given import refuse_idle
 from mlperf.cli.framework.options import output_options, plot_option
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import Duration, NumberRange, Words
@@ -18,6 +20,19 @@ if TYPE_CHECKING:
 
 ENDINGS = (".csv", ".json", ".jsonl", ".txt")
 COMMAND, FILE, FOLDER = "a command", "a file of times", "a recording"
+ALWAYS = ("statistic", "margin")
+USED = {
+    COMMAND: (*ALWAYS, "blocks", "warm_up", "most_s", "metric", "higher_is_better"),
+    FILE: (*ALWAYS, "column", "higher_is_better"),
+    FOLDER: (*ALWAYS, "marker"),
+}
+"""Options that count, by what both are."""
+KINDS = {COMMAND: "commands", FILE: "files of times", FOLDER: "recordings"}
+HINTS = {
+    COMMAND: "Of their output, --metric takes a number.",
+    FILE: "Name the numbers by --column.",
+    FOLDER: "The times of their steps are compared; --marker says which marks are steps.",
+}
 EPILOG = """\b
 Examples:
   mlperf compare-runs './old 1000' './new 1000'
@@ -53,6 +68,8 @@ margin); 1: inconclusive, with how many more blocks would decide.
 @output_options
 def compare_runs(a: str, b: str, show: Show, **options: Any) -> int:
     """Say whether B is faster than A: commands run in turns, times already measured, or two recordings."""
+    kind = _kind_of_both(a, b)
+    refuse_idle(USED[kind], f"A and B are {KINDS[kind]}", hint=HINTS[kind])
     from mlperf.traces.runs.compared import Question
 
     question = Question(
@@ -62,19 +79,32 @@ def compare_runs(a: str, b: str, show: Show, **options: Any) -> int:
         higher_is_better=options["higher_is_better"],
         is_time=options["metric"] is None and not options["higher_is_better"],
     )
-    found = _compared(a, b, question, options)
+    found = _compared(kind, a, b, question, options)
     show(found, seed=options["seed"])
     if found.interrupted:
         return 130
     return 0 if found.is_decided else 1
 
 
-def _compared(a: str, b: str, question: Question, options: dict[str, Any]) -> ComparedRuns:
+def _kind_of_both(a: str, b: str) -> str:
+    """What A and B are.
+
+    Raises
+    ------
+    UsageError
+        They are not of one kind.
+    """
+    kinds = {kind_of(each): each for each in (a, b)}
+    if len(kinds) == 1:
+        return kind_of(a)
+    hint = "Compare two commands, two files of times, or two recordings."
+    if COMMAND in kinds and not shutil.which(kinds[COMMAND].split(" ")[0]):
+        hint = f"There is no file or folder {kinds[COMMAND]}: correct the path."
+    raise UsageError(f"got {kind_of(a)} ({a}) and {kind_of(b)} ({b}), expected two of one kind", hint=hint)
+
+
+def _compared(kind: str, a: str, b: str, question: Question, options: dict[str, Any]) -> ComparedRuns:
     """The comparison of what both are."""
-    kinds = {kind_of(a), kind_of(b)}
-    if len(kinds) > 1:
-        raise UsageError(f"got {kind_of(a)} and {kind_of(b)}, expected two of one kind", hint="Run both as commands.")
-    (kind,) = kinds
     if kind == FOLDER:
         from mlperf.cli.recordings.given import read_given
         from mlperf.traces.runs.recorded_steps import compare_recordings

@@ -50,3 +50,23 @@ def test_what_a_word_is(tmp_path: Path) -> None:
     assert kind_of(str(tmp_path / "a.csv")) == FILE
     assert kind_of("python x.py") == COMMAND
     assert kind_of(sys.executable) == COMMAND
+
+
+def test_options_that_have_no_part_in_a_comparison_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.txt").write_text("1\n2\n3\n")
+    for a, words in (
+        (tmp_path, ("--metric", "nothing")),
+        (tmp_path, ("--metric", "([")),
+        (tmp_path, ("--higher-is-better",)),
+        (tmp_path, ("--column", "step_s")),
+        (tmp_path / "a.txt", ("--metric", r"([\d.]+)")),
+        (tmp_path / "a.txt", ("--blocks", "3")),
+        ("true", ("--marker", "step")),
+    ):
+        assert run(a, a, *words) == 2
+        assert f"got {words[0]}, which counts for nothing here: A and B are" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_not_there_is_no_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path, tmp_path / "nosuch") == 2
+    assert f"There is no file or folder {tmp_path / 'nosuch'}" in capsys.readouterr().err
