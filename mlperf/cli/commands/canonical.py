@@ -31,7 +31,7 @@ Examples:
   mlperf collect network -- -o constants --mpiexec 'mpiexec -hosts one,two -ppn 1' --nominal 1.25e9
 
 Messages of 1 byte to 16 MiB between two processes, there and back; then the same by several pairs at once. On one machine this is
-the loopback, and its rows say so.
+the loopback, and its rows say so. The same command goes on where it was stopped; more --rounds add to those that are there.
 """
 
 

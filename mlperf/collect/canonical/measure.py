@@ -19,6 +19,7 @@ from mlperf.collect.canonical.summary import MeasuredConstants
 from mlperf.collect.canonical.timing import BLOCK_S, WARM_CALLS, block_s, row_of
 from mlperf.collect.protocol.clocks import Reference, load_average, one_computing_thread, require_clocks
 from mlperf.collect.protocol.host import FILE_NAME, cache_bytes, check_same, host_record, write_host
+from mlperf.collect.protocol.protocol import interruptible
 from mlperf.collect.protocol.rules import link, refuse_broken
 from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.core.errors import UsageError
@@ -94,6 +95,8 @@ def collect_canonical(request: CanonicalRequest, *, show_progress: bool = False)
         More processes than cores, or the folder was begun on another machine.
     MissingExtraError
         No Linux.
+    InterruptedRun
+        Ctrl-C: finished rounds are in the table.
 
     References
     ----------
@@ -111,7 +114,7 @@ def collect_canonical(request: CanonicalRequest, *, show_progress: bool = False)
     check_same(request.out / FILE_NAME, record, ("canonical",))
     write_host(request.out / FILE_NAME, record)
     begun_s, cases = time.monotonic(), canonical_cases(request.code, quick=request.quick)
-    with shown_progress(show_progress) as progress:
+    with interruptible(request.out, "round"), shown_progress(show_progress) as progress:
         measure_alone(request, cases, progress)
         measure_together(request, most, progress)
     rows = read_table(request.out / "canonical.csv", CANONICAL, "keep")

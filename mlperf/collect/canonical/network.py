@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ import pandas as pd
 from mlperf.collect.canonical.summary import MeasuredConstants
 from mlperf.collect.protocol.clocks import load_average, require_clocks
 from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record, write_host
+from mlperf.collect.protocol.protocol import interruptible
 from mlperf.collect.protocol.tables import GrowingTable
-from mlperf.collect.trainer.launch import answer_of_ranks, mpiexec_command
-from mlperf.core.errors import UsageError
+from mlperf.collect.trainer.launch import STOPPED, answer_of_ranks, mpiexec_command
+from mlperf.core.errors import InterruptedRun, UsageError
 from mlperf.core.places import make_folder, take_path
 from mlperf.core.progress import shown_progress
 from mlperf.datasets.dictionary.server_schema import NETWORK, SERVER_TABLES
@@ -68,7 +70,8 @@ def collect_network(request: NetworkRequest, *, show_progress: bool = False) -> 
     Parameters
     ----------
     request : NetworkRequest
-        What to measure. On one machine the rows say ``loopback``: nothing of a network is in them.
+        What to measure; launches that the folder holds are not made again. On one machine the rows say ``loopback``: nothing of a
+        network is in them.
     show_progress : bool
         Whether a bar is drawn on stderr.
 
@@ -78,6 +81,8 @@ def collect_network(request: NetworkRequest, *, show_progress: bool = False) -> 
         mpi4py or mpiexec is absent.
     UsageError
         A message was faster than the NIC can be, or the folder was begun on another machine.
+    InterruptedRun
+        Ctrl-C: finished launches are in the table.
     """
     require_clocks()
     launcher = mpiexec_command(request.mpiexec)
@@ -89,27 +94,55 @@ def collect_network(request: NetworkRequest, *, show_progress: bool = False) -> 
     most = request.most_pairs or max(1, (os.cpu_count() or 2) // 2)
     table = GrowingTable(request.out, "network", SERVER_TABLES)
     begun_s, sequence = time.monotonic(), len(table.rows())
-    with shown_progress(show_progress) as progress:
-        progress.announce(f"{n_rounds} rounds of 1 to {most} pairs: about {n_rounds * most * LAUNCH_S:.0f} s")
-        progress.start("network", n_rounds * most)
-        for number in range(1, n_rounds + 1):
-            for n_pairs in range(1, most + 1):
-                rows = rows_of(launcher, n_pairs, {"round": number, "load": load_average(), "reference_s": 0.0}, sequence)
-                sequence += len(rows)
-                table.add(rows)
-                table.flush()
-                progress.advance()
+    with interruptible(request.out, "launch"), shown_progress(show_progress) as progress:
+        done = launches_done(table.rows(), launcher)
+        launches = [(number, n_pairs) for number in range(1, n_rounds + 1) for n_pairs in range(1, most + 1)]
+        todo = [launch for launch in launches if launch not in done]
+        progress.announce(f"{n_rounds} rounds of 1 to {most} pairs, {len(todo)} launches: about {len(todo) * LAUNCH_S:.0f} s")
+        progress.start("network", len(todo))
+        for number, n_pairs in todo:
+            rows = rows_of(launcher, n_pairs, {"round": number, "load": load_average(), "reference_s": 0.0}, sequence)
+            sequence += len(rows)
+            table.add(rows)
+            table.flush()
+            progress.advance()
     found = read_table(request.out / "network.csv", NETWORK, "keep")
     cases = len(found.groupby(list(NETWORK.key)))
     flags = network_flags(found, request.nominal_bytes_per_s)
     return MeasuredConstants(str(request.out), "network", len(found), cases, time.monotonic() - begun_s, flags)
 
 
+def launches_done(rows: Sequence[Mapping[str, str]], launcher: list[str]) -> set[tuple[int, int]]:
+    """Round and number of pairs of the launches that a folder holds over the same transport, by its rows.
+
+    Only a launch tells whether a launcher goes to other machines; in a new folder none is needed.
+    """
+    if not rows:
+        return set()
+    transport = transport_of(answer_of(launcher, 2, [(1, 1)]))
+    return {(int(row["round"]), int(row["n_pairs"])) for row in rows if row["transport"] == transport}
+
+
+def answer_of(launcher: list[str], n_ranks: int, trips: Sequence[tuple[int, int]]) -> Any:
+    """What one launch says of messages of some sizes, each sent some times; a Ctrl-C is told by who knows what is kept."""
+    try:
+        return answer_of_ranks(launcher, n_ranks, MODULE, {"trips": trips})
+    except InterruptedRun as error:
+        if error.message == STOPPED:
+            raise KeyboardInterrupt from None
+        raise
+
+
+def transport_of(answer: Mapping[str, Any]) -> str:
+    """Whether the ranks of a launch lay on one machine."""
+    return "network" if answer["n_hosts"] > 1 else "loopback"
+
+
 def rows_of(launcher: list[str], n_pairs: int, sample: dict[str, Any], sequence: int) -> list[dict[str, Any]]:
     """Rows of one launch: the median trip of every size."""
     trips = [(size, max(3, min(MOST_TRIPS, TRIP_BYTES // size))) for size in SIZES]
-    result = answer_of_ranks(launcher, 2 * n_pairs, MODULE, {"trips": trips})
-    transport = "network" if result["n_hosts"] > 1 else "loopback"
+    result = answer_of(launcher, 2 * n_pairs, trips)
+    transport = transport_of(result)
     return [
         {
             "transport": transport,

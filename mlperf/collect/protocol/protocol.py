@@ -167,13 +167,13 @@ def living_left_alone() -> Iterator[None]:
 
 
 @contextmanager
-def interruptible(folder: Path) -> Iterator[None]:
-    """Say of a Ctrl-C in the block what is kept; raises InterruptedRun."""
+def interruptible(folder: Path, kept: str = "measurement") -> Iterator[None]:
+    """Say of a Ctrl-C in the block what is kept, every finished measurement, round or run; raises InterruptedRun."""
     try:
         yield
     except KeyboardInterrupt:
         raise InterruptedRun(
-            "interrupted; every finished measurement is in the tables",
+            f"interrupted; every finished {kept} is in the tables",
             place=str(folder),
             hint="The same command continues where this one stopped.",
         ) from None

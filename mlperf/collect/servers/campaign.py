@@ -17,6 +17,7 @@ from mlperf.collect.protocol.asked import ASKED, same_asked
 from mlperf.collect.protocol.clocks import load_average, require_clocks
 from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record, write_host
 from mlperf.collect.protocol.network import NETWORK, check_same_network, network_waited
+from mlperf.collect.protocol.protocol import interruptible
 from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.collect.servers.configuration import Configuration, check_configuration
 from mlperf.collect.servers.data import Images, digits_for
@@ -95,7 +96,7 @@ def run_servers(request: ServersRequest, *, show_progress: bool = False) -> Serv
     UsageError, DataError
         A configuration that cannot run, or a network that the trainer does not know.
     InterruptedRun
-        A rank was killed or failed; finished launches are in the table.
+        A rank was killed or failed, or Ctrl-C; finished launches are in the table.
 
     References
     ----------
@@ -120,11 +121,12 @@ def run_servers(request: ServersRequest, *, show_progress: bool = False) -> Serv
     store_cnns(request.out / "cnns", [request.cnns[name] for name in names])
     write_host(request.out / FILE_NAME, record)
     segments = None
-    if request.waits:
-        measure_segments(request.out, wanted(request.configurations, nets, request.code))
-        segments = read_table(request.out / "segments.csv", SEGMENTS, "keep")
-    study = Study(request, nets, images, launcher, segments)
-    return run_study(study, show_progress=show_progress)
+    with interruptible(request.out, "run"):
+        if request.waits:
+            measure_segments(request.out, wanted(request.configurations, nets, request.code))
+            segments = read_table(request.out / "segments.csv", SEGMENTS, "keep")
+        study = Study(request, nets, images, launcher, segments)
+        return run_study(study, show_progress=show_progress)
 
 
 def asked_of(request: ServersRequest) -> dict[str, Any]:

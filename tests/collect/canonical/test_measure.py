@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from mlperf.collect.canonical import measure
 from mlperf.collect.canonical.cases import Case
 from mlperf.collect.canonical.measure import PER_CASE_S, CanonicalRequest, collect_canonical, measure_alone, round_s
-from mlperf.core.errors import UsageError
+from mlperf.core.errors import InterruptedRun, UsageError
 from mlperf.core.progress import Silent
 from mlperf.datasets import read_table
 from mlperf.datasets.dictionary.server_schema import CANONICAL
@@ -39,3 +40,12 @@ def test_a_round_is_expected_to_take_longer_where_sets_are_large() -> None:
     small, large = Case("fc", "forward", (64, 64)), Case("fc", "forward", (16_384, 16_384))
     assert round_s([small, small]) == pytest.approx(2.0 * PER_CASE_S, rel=0.01)
     assert round_s([large]) > 1.0
+
+
+def test_who_stops_it_is_told_that_the_same_command_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(measure, "measure_alone", stopped)
+    with pytest.raises(InterruptedRun, match=r"every finished round is in the tables(?s:.)*The same command continues"):
+        collect_canonical(CanonicalRequest(tmp_path, most_threads=1))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
-from mlperf.collect.canonical.network import NetworkRequest, collect_network, network_flags
-from mlperf.core.errors import UsageError
+from mlperf.collect.canonical import network
+from mlperf.collect.canonical.network import SIZES, NetworkRequest, collect_network, network_flags
+from mlperf.collect.trainer.launch import STOPPED
+from mlperf.core.errors import InterruptedRun, UsageError
 from mlperf.datasets.dictionary.server_schema import NETWORK
 from mlperf.datasets.reading.read import read_table
 
@@ -28,3 +32,31 @@ def test_a_message_faster_than_the_card_is_an_error() -> None:
     assert network_flags(rows, 2e10) == ()
     with pytest.raises(UsageError, match="1e\\+10 bytes/s, expected at most the NIC's 1e\\+09"):
         network_flags(rows, 1e9)
+
+
+def test_the_same_call_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    launches: list[int] = []
+    n_hosts, left = 1, 3
+
+    def answer(launcher: list[str], n_ranks: int, module: str, job: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001
+        if len(job["trips"]) == len(SIZES):
+            launches.append(n_ranks)
+            if len(launches) > left:
+                raise InterruptedRun(STOPPED, hint="Nothing of this launch is kept.")
+        return {"times_s": [[1e-6]] * len(job["trips"]), "n_hosts": n_hosts}
+
+    monkeypatch.setattr(network, "mpiexec_command", lambda asked: [asked or "mpiexec"])
+    monkeypatch.setattr(network, "answer_of_ranks", answer)
+    request = NetworkRequest(tmp_path, rounds=2, most_pairs=2)
+    with pytest.raises(InterruptedRun) as stopped:
+        collect_network(request)
+    assert "every finished launch is in the tables" in str(stopped.value)
+    assert "The same command continues where this one stopped." in str(stopped.value)
+    launches, left = [], 99
+    assert collect_network(request).n_rows == 4 * len(SIZES)
+    assert launches == [4]
+    launches = []
+    assert collect_network(request).n_rows == 4 * len(SIZES)
+    assert launches == []
+    n_hosts = 2
+    assert collect_network(request).n_rows == 8 * len(SIZES), "over another transport nothing is there yet"

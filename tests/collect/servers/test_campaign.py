@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mlperf.collect.servers import campaign
 from mlperf.collect.servers.data import digits_for
 from mlperf.collect.servers.job import read_job
 from mlperf.collect.servers.learning import replay
 from mlperf.collect.servers.net import Net
 from mlperf.collect.servers.request import EmulatedNetwork
 from mlperf.collect.servers.rows import final_weights
-from mlperf.core.errors import UsageError
+from mlperf.core.errors import InterruptedRun, UsageError
 from mlperf.datasets.dictionary.server_schema import PS_RUNS
 from mlperf.datasets.reading.read import read_table
 
@@ -147,3 +148,14 @@ def test_runs_in_other_code_are_other_runs(tmp_path: Path, run_tiny: Callable) -
     assert rows["code"].tolist() == ["blas", "scalar"]
     assert rows["version"].nunique() == 1
     assert run_tiny(tmp_path, [table], code="blas").n_done_before == 1
+
+
+def test_who_stops_it_between_launches_is_told_that_the_same_command_goes_on(
+    tmp_path: Path, run_tiny: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(campaign, "run_launch", stopped)
+    with pytest.raises(InterruptedRun, match=r"every finished run is in the tables(?s:.)*The same command continues"):
+        run_tiny(tmp_path, [{"cnn": "tiny-fc", "plan": ALONE["tiny-fc"]}])
