@@ -60,6 +60,12 @@ def read_csv(path: Path | str) -> EventTable:
     columns: dict[str, Any] = {name: _column(path, name, cells[name], strings) for name in cells.columns}
     table = event_table(len(cells), strings=strings.all(), sources=(f"csv {path.name}",), **columns)
     check_numbers(path, table, first_line=2)
+    early = table.start_ns < 0
+    if np.any(early):
+        row = int(np.argmax(early))
+        hint = "Times count from the start of the run: subtract the earliest, or take out rows of a clock that was set back."
+        place = f"{path}, line {row + 2}, column start_ns"
+        raise DataError(f"got {table.start_ns[row]}, expected a time of 0 or more", place=place, hint=hint)
     first_ns = int(table.start_ns.min()) if len(table) else 0
     if first_ns < LATEST_NS:
         return table

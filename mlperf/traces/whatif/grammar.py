@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,7 +27,7 @@ PARAMETERS = {
     "eager-limit": "eager_limit_bytes",
 }
 """Parameters of the network by the words of the command line."""
-PER_SECOND = {"": 1.0, "s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 BYTES = {"": 1.0, "b": 1.0, "kb": 1e3, "mb": 1e6, "kib": 1024.0, "mib": 1024.0**2}
 EXAMPLES = "wait(3:17)=0, compute(site=solve.c:41)*0.5, length(name=MPI_Send)*2, balance(step=2), latency=5us, network=my.toml"
 
@@ -201,12 +202,15 @@ def read_timing(network: str, timing: Timing, **parameters: float) -> Timing:
 
 
 def _quantity(text: str, position: int, value: str, *, in_bytes: bool) -> float:
-    """Seconds or bytes, with or without a unit: ``5us``, ``16 KiB``, ``2e-9``."""
+    """Seconds with their unit (0 needs none), or bytes with or without one: ``5us``, ``2e-9 s``, ``16 KiB``."""
     units, such_as = (BYTES, "16KiB") if in_bytes else (PER_SECOND, "5us")
     found = re.fullmatch(r"([0-9.]+(?:[eE][-+]?\d+)?)\s*([A-Za-z]*)", value)
-    if found is None or found[2].lower() not in units:
-        raise UsageError(f"{text!r}: at character {position}, got {value!r}, expected a number with a unit such as {such_as}")
-    number, unit = _number(text, position, found[1]), units[found[2].lower()]
+    number = math.nan if found is None else _number(text, position, found[1])
+    if found is None or (found[2].lower() not in units and not (number == 0.0 and not found[2])):
+        hint = f"If seconds are meant: {value}s; units are {', '.join(PER_SECOND)}." if found and not found[2] else None
+        message = f"{text!r}: at character {position}, got {value!r}, expected a number with a unit such as {such_as}"
+        raise UsageError(message, hint=hint)
+    unit = units.get(found[2].lower(), 1.0)
     return number * unit if in_bytes else number / unit
 
 

@@ -25,6 +25,13 @@ def test_what_is_written_is_read_again(tmp_path: Path, seed: int) -> None:
         assert np.array_equal(getattr(found, name), getattr(table, name)), name
 
 
+def test_events_before_the_start_are_written_from_the_first_of_them(tmp_path: Path) -> None:
+    (tmp_path / "run.csv").write_text(HEAD + "5,2,0,SEND,1,x\n8,9,1,RECV,0,x\n", encoding="utf-8")
+    table = read_csv(tmp_path / "run.csv")
+    write_csv(table.replace(start_ns=table.start_ns - 7), tmp_path / "early.csv")
+    assert read_csv(tmp_path / "early.csv").start_ns.tolist() == [0, 3]
+
+
 HEAD = "start_ns,duration_ns,rank,kind,peer,name\n"
 
 
@@ -39,6 +46,10 @@ HEAD = "start_ns,duration_ns,rank,kind,peer,name\n"
         (HEAD + "1,-2,0,SEND,1,x\n", "line 2, column duration_ns: got -2, expected a duration of 0 to"),
         (HEAD + "1,2,0,SEND,1,x\n9223372036854775807,2,0,SEND,1,x\n", "line 3, column start_ns: got 9223372036854775807, expected"),
         (HEAD + "-9223372036854775808,2,0,SEND,1,x\n", "line 2, column start_ns: got -9223372036854775808, expected a time"),
+        (
+            HEAD + "1,2,0,SEND,1,x\n-3,2,0,SEND,1,x\n",
+            "line 3, column start_ns: got -3, expected a time of 0 or more\n  hint: ",
+        ),
         (HEAD + "1,2,0,SEND,1,x\n1,2,0,SEND,1,x,7,8\n", "line 3: got 8 cells, expected 6"),
         (HEAD + "1,2,0,SEND,1,x,7\n1,2,0,SEND,1,x,7\n", "line 2: got 7 cells, expected 6"),
         (HEAD + "1,2,-3,SEND,1,x\n", "line 2, column rank: got -3, expected a rank from 0 to 4194303, or -1 for none"),

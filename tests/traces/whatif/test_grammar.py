@@ -47,6 +47,10 @@ def test_edits_are_read(text: str, expected: Edit) -> None:
         ("latency=5KiB", "at character 9, got '5KiB', expected a number with a unit such as 5us"),
         ("network=nowhere", "no network 'nowhere': neither a file nor a preset"),
         ("hello", "expected WHAT"),
+        (
+            "latency=5",
+            "a number with a unit such as 5us\n  hint: If seconds are meant: 5s; units are s, ms",
+        ),
         ("", "expected WHAT"),
     ],
 )
@@ -59,7 +63,8 @@ def test_what_is_wrong_is_named_with_its_place(text: str, message: str) -> None:
     ("text", "name", "value"),
     [
         ("latency=5us", "latency_s", 5e-6),
-        ("overhead=2e-6", "overhead_s", 2e-6),
+        ("overhead=2e-6s", "overhead_s", 2e-6),
+        ("overhead=0", "overhead_s", 0.0),
         ("eager-limit=16KiB", "eager_limit_bytes", 16384.0),
         ("eager_limit=16KiB", "eager_limit_bytes", 16384.0),
         ("gap=2 ns", "gap_s", 2e-9),
