@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 from mlperf.core.errors import UsageError
 from mlperf.core.suggest import nearest_hint
-from mlperf.systems.base.system import System
+from mlperf.systems.base.system import EPOCH, MINIBATCH, System
 
 DEFAULT_SYSTEM = "sprint"
+LEADING = (EPOCH, MINIBATCH)
+KINDS = ("work", "critical", "collective", "transfer", "coupling")
+"""Of components, as `SystemComponent` has them."""
 SYSTEMS: Mapping[str, str] = MappingProxyType(
     {
         "sprint": "mlperf.systems.sprint.system:SPRINT",
@@ -35,7 +40,7 @@ def find_system(name: str) -> System:
     Raises
     ------
     UsageError
-        No such system, module or object; or the object is no `System`.
+        No such system, module or object; or the object is no `System`, or not one that can be asked (`check_system`).
     """
     home = SYSTEMS.get(name, name)
     if ":" not in home:
@@ -46,10 +51,39 @@ def find_system(name: str) -> System:
     found = getattr(_imported(module, name), attribute, None)
     if found is None:
         raise UsageError(f"got system {name!r}, but {module} has no {attribute!r}")
+    if isinstance(found, type):
+        hint = f"Make one in {module}: {attribute.upper()} = {attribute}(), and name that."
+        raise UsageError(f"got {name!r}, a class, expected a system: an object of such a class", hint=hint)
     if not isinstance(found, System):
         wanted = "name, title, components, settings, outputs and solve"
         raise UsageError(f"got {name!r}, a {type(found).__name__}, expected a system: an object with {wanted}")
+    check_system(found)
     return found
+
+
+def check_system(system: System) -> None:
+    """Refuse a system whose tables cannot be asked, before anything is computed with it.
+
+    Raises
+    ------
+    UsageError
+        Outputs do not begin with `LEADING`, two components have one name, a kind is unknown, or ``solve`` takes other arguments.
+    """
+    place = f"system {system.name!r}"
+    if tuple(system.outputs[: len(LEADING)]) != LEADING:
+        raise UsageError(f"got outputs {', '.join(system.outputs)}, expected {', '.join(LEADING)} as the first two", place=place)
+    for component, times in Counter(component.name for component in system.components).items():
+        if times > 1:
+            raise UsageError(f"got the component {component!r} {times} times, expected a name for each", place=place)
+    for each in system.components:
+        if each.kind not in KINDS:
+            got = f"got the kind {each.kind!r} of component {each.name!r}, expected one of {', '.join(KINDS)}"
+            raise UsageError(got, place=place, hint=nearest_hint(each.kind, KINDS))
+    try:
+        inspect.signature(system.solve).bind({}, {})
+    except TypeError as error:
+        hint = "def solve(self, times, run): mappings of arrays in, a Solution out."
+        raise UsageError(f"its solve cannot be called with times and run: {error}", place=place, hint=hint) from None
 
 
 def system_of(system: System | str) -> System:

@@ -29,3 +29,35 @@ def test_a_module_that_needs_what_is_not_there_says_what(tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match="'needs_more' needs 'nosuch_module'"):
         find_system("needs_more:ANY")
+
+
+BROKEN = """
+from mlperf.systems.base.system import SystemComponent
+
+class Broken:
+    name, title, settings, outputs = "broken", "broken", (), ("epoch_s", "mean_minibatch_size")
+    components = (SystemComponent("compute", "step", "work", "passes"),)
+    def solve(self, times, run): ...
+
+BROKEN = Broken()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("BROKEN = Broken()", "BROKEN = Broken", "a class, expected a system.*\n  hint: Make one in {module}: BROKEN = BROKEN"),
+        ('"epoch_s", "mean', '"round_s", "mean', "got outputs round_s, mean_minibatch_size, expected epoch_s, mean_minibatch_size"),
+        ('"work"', '"wrk"', "got the kind 'wrk' of component 'compute', expected one of work.*\n  hint: Did you mean 'work'"),
+        ('"passes"),)', '"passes"),) * 2', "got the component 'compute' 2 times"),
+        ("times, run", "times", "system 'broken': its solve cannot be called with times and run: too many positional"),
+    ],
+)
+def test_a_system_that_cannot_be_asked_is_refused(
+    old: str, new: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    module = f"broken_system_{request.node.callspec.indices['old']}"
+    (tmp_path / f"{module}.py").write_text(BROKEN.replace(old, new), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=message.format(module=module)):
+        find_system(f"{module}:BROKEN")

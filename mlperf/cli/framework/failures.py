@@ -106,12 +106,15 @@ def fault_text(error: Exception) -> str:
 def users_place(error: BaseException) -> str:
     """File and line of the user's own code in which an error came up, or which called the library that it came from; else empty."""
     homes = [Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")]
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        path = Path(frame.filename)
+    places = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    if isinstance(error, SyntaxError) and error.filename:
+        places.append((error.filename, error.lineno))  # such a file never ran, so that no frame is of it
+    for file, line in reversed(places):
+        path = Path(file)
         if path.is_relative_to(Path(mlperf.__file__).parent):
             return ""
         if path.is_file() and not any(path.is_relative_to(home) for home in homes):
-            return f"{path}, line {frame.lineno}"
+            return f"{path}, line {line}"
     return ""
 
 

@@ -183,9 +183,14 @@ def solved(system: System, seconds: Mapping[str, FloatArray], run: Mapping[str, 
     Raises
     ------
     DataError
-        An output is missing, negative or not a number: the system's equations are at fault.
+        It is no `Solution` or has no parts, or an output is missing, negative or not a number: the system's equations are at fault.
     """
     found = system.solve(seconds, run)
+    if not isinstance(found, Solution):
+        raise DataError(f"the solve of system {system.name!r} returned a {type(found).__name__}, expected a Solution")
+    if not found.breakdown_s or not all(found.breakdown_s.values()):
+        hint = "Its second argument is {activity: {component: seconds}}, of the seconds that add up to a period."
+        raise DataError(f"the Solution of system {system.name!r} has no parts, expected those of each activity", hint=hint)
     for name in system.outputs:
         if name not in found.outputs:
             raise DataError(f"the system {system.name!r} promises {name!r} and gave {', '.join(found.outputs)}")

@@ -31,6 +31,14 @@ def test_a_fault_in_a_module_of_the_user_names_its_file_and_line(
     assert "your own code" in text
 
 
+def test_a_module_of_the_user_that_is_no_python_names_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "no_python.py").write_text("a = 1\ndef solve(:\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(SyntaxError) as caught:
+        importlib.import_module("no_python")
+    assert fault_text(caught.value).startswith(f"{tmp_path / 'no_python.py'}, line 2: SyntaxError")
+
+
 def test_a_fault_of_the_package_is_its_own() -> None:
     with pytest.raises(TypeError) as caught:
         file_text(None)  # type: ignore[arg-type]

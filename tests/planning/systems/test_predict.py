@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -167,3 +168,16 @@ def test_a_system_that_gives_no_number_is_named(small_model: Any) -> None:
     promised = SprintSystem(outputs=("epoch_s", "joy"))
     with pytest.raises(DataError, match="joy"):
         solved(promised, {"compute_gradient": 1.0, "update_weights": 0.1}, run)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (({"epoch_s": 1.0},), "the solve of system 'own' returned a tuple, expected a Solution"),
+        (Solution({"epoch_s": np.ones(1), "mean_minibatch_size": np.ones(1)}, {}), "of system 'own' has no parts"),
+    ],
+)
+def test_a_system_that_gives_no_solution_is_named(answer: object, message: str) -> None:
+    own = SimpleNamespace(name="own", outputs=("epoch_s", "mean_minibatch_size"), solve=lambda *_: answer)
+    with pytest.raises(DataError, match=message):
+        solved(own, {}, {})  # type: ignore[arg-type]
