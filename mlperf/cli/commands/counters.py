@@ -10,7 +10,7 @@ import click
 
 from mlperf.cli.framework.options import output_options
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import NEW_FILE
+from mlperf.cli.framework.values import NEW_TABLE
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class SourceList(click.ParamType):  # type: ignore[type-arg]
 @click.command("counters", epilog=EPILOG, context_settings={"allow_interspersed_args": False})
 @click.argument("command", metavar="[--] COMMAND [ARGUMENT]...", nargs=-1, type=click.UNPROCESSED)
 @click.option("--probe", "probe_only", is_flag=True, help="Say what this machine offers; a command is optional.")
-@click.option("-o", "--output", type=NEW_FILE, help="CSV to write, a row a run.")
+@click.option("-o", "--output", type=NEW_TABLE, help="CSV to write, a row a run.")
 @click.option("--append", is_flag=True, help="Add to the rows that the CSV holds.")
 @click.option("--key", "labels", type=Label(), multiple=True, help="Column that names the rows.  [default: kernel=COMMAND]")
 @click.option("--repeats", type=click.IntRange(min=1), default=1, help="Runs of the command.")
@@ -159,7 +159,7 @@ characteristics/kernel_counters.csv.gz, the table is found without --counters.
 """
 )
 @click.argument("campaign")
-@click.option("-o", "--output", type=NEW_FILE, help="CSV to write.")
+@click.option("-o", "--output", type=NEW_TABLE, help="CSV to write.")
 @click.option("--backend", help="Whose kernels, numpy or torch, where the campaign holds several.")
 @click.option("--steps", "n_steps", type=click.IntRange(min=1), default=3, help="Steps to count of each network.")
 @output_options

@@ -10,7 +10,7 @@ import click
 
 from mlperf.cli.framework.options import jobs_option, output_options, seed_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, FoldCount, NameList, Words
+from mlperf.cli.framework.values import NEW_TABLE, OLD_FILE, FoldCount, NameList, Words
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ SYNTAXES = ("att", "intel", "arm")
 FAMILIES = ("twice", "distinct", "distinct_all_used", "repeats_all_used")
 
 inputs_argument = click.argument("inputs", metavar="INPUT...", nargs=-1, type=OLD_FILE)
-table_option = click.option("-o", "--output", type=NEW_FILE, help="CSV to write; units and sources go to *.columns.csv.")
+table_option = click.option("-o", "--output", type=NEW_TABLE, help="CSV to write; units and sources go to *.columns.csv.")
 function_option = click.option("--function", "functions", multiple=True, help="Function to keep; may be repeated.")
 
 
@@ -166,7 +166,7 @@ A row a sample; its key is STREAM:NUMBER. What was not known at the sample stand
 @table_option
 @click.option("--performance", metavar="NAME", help="progress, instructions, cpu, io or a counter.  [default: as recorded]")
 @click.option("--horizon", "horizon_s", type=float, default=1.0, metavar="SECONDS", help="How far ahead the targets lie.")
-@click.option("--targets", type=NEW_FILE, help="CSV of what is to be forecast; samples without outcome are left out of both.")
+@click.option("--targets", type=NEW_TABLE, help="CSV of what is to be forecast; samples without outcome are left out of both.")
 @output_options
 def dwc_o_command(
     inputs: tuple[Path, ...], output: Path | None, performance: str | None, horizon_s: float, targets: Path | None, show: Show
@@ -202,7 +202,7 @@ def places_text(written: tuple[Path, ...]) -> str:
 
 
 SETS = ("swc-s", "swc-o", "dwc-b")
-output_option = click.option("-o", "--output", type=NEW_FILE, help="CSV to write; units and sources go to *.columns.csv.")
+output_option = click.option("-o", "--output", type=NEW_TABLE, help="CSV to write; units and sources go to *.columns.csv.")
 counters_option = click.option(
     "--counters",
     type=OLD_FILE,

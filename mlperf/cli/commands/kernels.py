@@ -9,7 +9,7 @@ import click
 
 from mlperf.cli.framework.options import model_argument, output_options, plot_option, seed_option, strict_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, Words
+from mlperf.cli.framework.values import NEW_FILE, NEW_PAGE, OLD_FILE, Words
 from mlperf.core.errors import UsageError
 
 PARTS = ("estimate", "dynamic", "groups", "physical", "published", "speedup", "sizes", "general")
@@ -67,7 +67,7 @@ Examples:
 @click.option("--groups", "n_groups", type=click.IntRange(min=2), default=4, help="Performance groups.")
 @click.option("--edges", type=Edges(), default="quantile", help="How groups are cut.")
 @click.option("--intervals", is_flag=True, help="Fit 95 % intervals in every fold and count their coverage.")
-@click.option("--html", "html_path", type=NEW_FILE, help="Write one self-contained page.")
+@click.option("--html", "html_path", type=NEW_PAGE, help="Write one self-contained page.")
 @click.option("-o", "--output", type=NEW_FILE, help="Write the tables as Markdown.")
 @folds_option
 @plot_option

@@ -32,7 +32,7 @@ from mlperf.cli.framework.systems import (
     refuse_of_sprint,
     refuse_of_systems,
 )
-from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, OLD_OR_INPUT, Factors, NumberRange, Words
+from mlperf.cli.framework.values import NEW_FILE, NEW_ROWS, OLD_FILE, OLD_OR_INPUT, Factors, NumberRange, Words
 from mlperf.cli.framework.whole_run import WholeRunAsked, whole_run_options
 from mlperf.core.errors import UsageError
 
@@ -85,7 +85,7 @@ Examples:
 @exchange_option
 @request_options
 @click.option("--rows", type=OLD_OR_INPUT, help="Table to predict with a table's model; - is the standard input.")
-@click.option("-o", "--output", type=NEW_FILE, help="With --rows: write every row with its prediction as CSV.")
+@click.option("-o", "--output", type=NEW_ROWS, help="With --rows: write every row with its prediction as CSV.")
 @click.option("--by", metavar="COLUMN", help="With --rows: sum the predictions of rows with an equal value.")
 @join_options
 @counter_options

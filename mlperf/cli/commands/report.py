@@ -11,7 +11,7 @@ from mlperf.cli.framework.given import refuse_idle
 from mlperf.cli.framework.options import jobs_option, machines_option, minibatch_option, output_options, plot_option, seed_option
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.systems import FITTED, digests_of, is_fitted
-from mlperf.cli.framework.values import FOLDER, NEW_FILE, OLD_FILE, Counts, Window, Words
+from mlperf.cli.framework.values import FOLDER, NEW_FILE, NEW_PAGE, OLD_FILE, Counts, Window, Words
 from mlperf.core.errors import UsageError
 
 OF_MODELS = ("components", "html_path", "as_statsmodels", "n_jobs")
@@ -34,7 +34,7 @@ Examples:
 )
 @click.argument("source", metavar="SOURCE")
 @click.option("--component", "components", multiple=True, help="Only this kernel or component of a model; may be repeated.")
-@click.option("--html", "html_path", type=NEW_FILE, help="Write one self-contained page.")
+@click.option("--html", "html_path", type=NEW_PAGE, help="Write one self-contained page.")
 @click.option("--statsmodels", "as_statsmodels", is_flag=True, help="In place of the report, what statsmodels prints of every fit.")
 @click.option(
     "--figures",

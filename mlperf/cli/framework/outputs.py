@@ -19,14 +19,26 @@ CONFIG = "configuration file"
 
 
 class OutputFile(click.Path):
-    """A file to write: its folder must be there, and writable."""
+    """A file to write: its folder must be there, and writable.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    form : str
+        What is written whatever the name says: ``"an HTML page"``.
+    endings : tuple of str
+        Endings of such a file; another one promises what is not written, and is refused. Devices and names without one are not.
+    """
+
+    def __init__(self, form: str = "", endings: tuple[str, ...] = ()) -> None:
         super().__init__(dir_okay=False, path_type=Path)
+        self.form, self.endings = form, endings
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ARG002
-        """Return the path; UsageError where no file can be written there."""
+        """Return the path; UsageError where no file can be written there, or one of another kind is asked for."""
         path = Path(os.fsdecode(value))
+        if self.endings and path.suffix and not path.name.lower().endswith(self.endings):
+            what = f"got ending {printable(path.suffix)!r}, and {self.form} is written: expected {' or '.join(self.endings)}"
+            raise UsageError(what, place=printable(path), hint=f"As in {printable(path.stem)}{self.endings[0]}.")
         check_file_place(path)
         return path
 

@@ -17,6 +17,9 @@ from mlperf.core.suggest import did_you_mean, nearest_hint
 from mlperf.specs.templates import SPECIFICATIONS
 
 NEW_FILE = OutputFile()
+NEW_PAGE = OutputFile("an HTML page", (".html", ".htm"))
+NEW_TABLE = OutputFile("a table as CSV", (".csv", ".txt"))
+NEW_ROWS = OutputFile("a table as CSV", (".csv", ".csv.gz", ".txt"))
 OLD_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OLD_OR_INPUT = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 FOLDER = OutputFolder()

@@ -8,7 +8,7 @@ import click
 
 from mlperf.cli.framework.options import output_options
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import FOLDER, NEW_FILE
+from mlperf.cli.framework.values import FOLDER, NEW_FILE, NEW_PAGE
 from mlperf.cli.recordings.links import links_option
 from mlperf.cli.recordings.steps import recording_argument, step_options
 
@@ -25,7 +25,7 @@ a file of folded stacks holds one swarm and phase, weights in nanoseconds; the t
 """
 )
 @recording_argument
-@click.option("-o", "--out", type=NEW_FILE, help="HTML page.  [default: DIR.html where nothing else is asked for]")
+@click.option("-o", "--out", type=NEW_PAGE, help="HTML page.  [default: DIR.html where nothing else is asked for]")
 @click.option("--tables", type=FOLDER, help="Folder for all tables as CSV and JSON.")
 @click.option("--flames", type=FOLDER, help="Folder for folded stacks, one file a swarm and phase.")
 @click.option("--chrome", type=NEW_FILE, help="Trace for Perfetto (.json or .json.gz).")

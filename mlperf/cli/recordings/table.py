@@ -9,7 +9,7 @@ import click
 
 from mlperf.cli.framework.options import output_options
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import NEW_FILE, OLD_FILE
+from mlperf.cli.framework.values import NEW_TABLE, OLD_FILE
 from mlperf.cli.recordings.steps import step_options
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ runs.csv has a column run (a folder's name) and columns that tell the runs apart
 @click.argument("recordings", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--keys", "keys_path", type=OLD_FILE, help="CSV with a column run and what tells the runs apart.")
 @step_options
-@click.option("-o", "--output", type=NEW_FILE, help="CSV file to write, for mlperf train.")
+@click.option("-o", "--output", type=NEW_TABLE, help="CSV file to write, for mlperf train.")
 @output_options
 def table(
     recordings: tuple[Path, ...], keys_path: Path | None, marker: str | None, level: int | None, output: Path | None, show: Show

@@ -9,7 +9,7 @@ import click
 
 from mlperf.cli.framework.options import level_option, output_options, plot_option, with_options
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import NEW_FILE, OLD_FILE
+from mlperf.cli.framework.values import NEW_TABLE, OLD_FILE
 
 if TYPE_CHECKING:
     from mlperf.traces.events.table import EventTable
@@ -109,7 +109,7 @@ def diff(first: Path, second: Path, show: Show) -> None:
 @click.option("--mapping", "mapping_path", type=OLD_FILE, required=True, help="TOML: which events are which component.")
 @click.option("--keys", "keys_path", type=OLD_FILE, help="CSV with a column run (a file's name) and what tells runs apart.")
 @step_options
-@click.option("-o", "--output", type=NEW_FILE, help="CSV file to write, for mlperf train.")
+@click.option("-o", "--output", type=NEW_TABLE, help="CSV file to write, for mlperf train.")
 @output_options
 def table(
     files: tuple[Path, ...],

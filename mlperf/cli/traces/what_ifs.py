@@ -10,7 +10,7 @@ import click
 
 from mlperf.cli.framework.options import output_options, plot_option, with_options
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import NEW_FILE, NumberRange, Words
+from mlperf.cli.framework.values import NEW_FILE, NEW_PAGE, NumberRange, Words
 from mlperf.cli.traces.files import drop_option, format_option, trace_argument
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def efficiency(show: Show, **options: Any) -> None:
 @click.command(epilog="Example: mlperf trace timeline run.alog --assume 'balance(step=2)' -o run.html")
 @run_options
 @assume_option
-@click.option("-o", "--output", type=NEW_FILE, help="Page to write (.html); it opens without a network.")
+@click.option("-o", "--output", type=NEW_PAGE, help="Page to write (.html); it opens without a network.")
 @plot_option
 @output_options
 def timeline(assumptions: tuple[str, ...], output: Path | None, show: Show, **options: Any) -> None:

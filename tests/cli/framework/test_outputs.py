@@ -66,3 +66,30 @@ def test_the_figure_of_an_input_is_refused(written_inputs: Path, capsys: pytest.
     before = rows.read_bytes()
     assert "which is read" in refused(capsys, "compare", written_inputs / "model.json", rows, "--plot", rows)
     assert rows.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("trace", "timeline", "run.alog", "-o", "x.txt"),
+            "x.txt: got ending '.txt', and an HTML page is written: expected .html",
+        ),
+        (("record", "report", ".", "-o", "x.pdf"), "x.pdf: got ending '.pdf', and an HTML page is written"),
+        (
+            ("predict", "model.json", "--rows", "new.csv", "-o", "p.xlsx"),
+            "p.xlsx: got ending '.xlsx', and a table as CSV is written",
+        ),
+    ],
+)
+def test_an_ending_that_promises_another_form_is_refused(
+    words: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("run.alog", "model.json", "new.csv"):
+        (tmp_path / name).touch()
+    with pytest.raises(SystemExit) as left:
+        main(list(words))
+    assert left.value.code == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / words[-1]).exists()
