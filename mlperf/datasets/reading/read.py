@@ -15,8 +15,9 @@ from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.dictionary.column import UNIT_WORDS, Column, TableSchema
 from mlperf.datasets.dictionary.numbers import EMPTY_HINT, bound_hint
-from mlperf.datasets.dictionary.schema import table_schema
+from mlperf.datasets.dictionary.schema import RUNS, table_schema
 from mlperf.datasets.reading.cells import ParsedTable, may_be_empty, parse_columns
+from mlperf.datasets.reading.folder import OF_OTHER_FOLDERS
 from mlperf.datasets.reading.grid import Grid, read_grid
 from mlperf.datasets.reading.repeats import settle_copies
 from mlperf.datasets.reading.source import check_settled, read_source
@@ -107,12 +108,19 @@ UNIT_FACTORS = {
     "bytes": {"bytes": "1", "kb": "1000", "mb": "1e6", "gb": "1e9", "kib": "1024", "mib": "1048576", "gib": "1073741824"},
 }
 OTHER_SPELLINGS = frozenset({"sec", "secs", "second", "seconds", "msec", "usec", "minutes", "hours", "byte", "b", "k", "m", "g"})
+ENGINE = "engine"
+"""Column of runs of synchronous training alone."""
+
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def _check_header(grid: Grid, schema: TableSchema) -> None:
     """Check that the file has the columns of its table, in any order, and no other; those with a default it may lack."""
     place = f"{grid.source.path}, line 1, column"
+    if schema is RUNS and ENGINE in grid.header:
+        # Folders of `mlperf collect ddp` with runs of one process have no table of exchanges: only the header tells them.
+        hint = OF_OTHER_FOLDERS["exchange"].format(folder=grid.source.path.parent)
+        raise DataError("got runs of mlperf collect ddp, expected those of asynchronous SGD", place=f"{place} {ENGINE}", hint=hint)
     for name in grid.header:
         if name in schema.names:
             continue

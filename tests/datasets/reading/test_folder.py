@@ -57,3 +57,12 @@ def test_a_folder_of_another_command_is_told_what_takes_it(table: str, words: st
     with pytest.raises(DataError, match=f"got table '{table}'") as caught:
         find_campaign(tmp_path)
     assert words.format(tmp_path) in str(caught.value)
+
+
+def test_synchronous_runs_without_an_exchange_are_told_what_takes_them(tmp_path: Path) -> None:
+    """Runs of one process have no exchange.csv: their runs.csv has the name of the asynchronous one."""
+    (tmp_path / "runs.csv").write_text("mode,engine,cnn,n_nodes,step_s\nreal,numpy+mpi,digits,1,0.01\n", encoding="utf-8")
+    with pytest.raises(DataError, match="got runs of mlperf collect ddp") as caught:
+        read_campaign(tmp_path)
+    assert caught.value.place == f"{tmp_path / 'runs.csv'}, line 1, column engine"
+    assert f"mlperf train {tmp_path}/runs.csv --system data-parallel" in str(caught.value)
