@@ -138,15 +138,19 @@ def fit_component(component: Component, rows: pd.DataFrame, noise: str, *, left_
     try:
         fit = _fit(offered, (), rows, times, noise, report=("selective",) if left_out else "none")
         by_paper = _fit(paper, paper, rows, times, noise)
+        errors = _errors(offered, (), rows, times, noise) if left_out else None
+        paper_errors = _errors(paper, paper, rows, times, noise) if left_out else None
     except FitError as error:
-        hint = MORE_HINT if len(rows) <= len(offered) + 1 else error.hint
-        raise FitError(error.message, place=f"component {component.name!r}, {len(rows)} rows", hint=hint) from error
+        # A fold of the left-out errors may have half of the rows: it is the first that has fewer of them than terms.
+        hint = MORE_HINT if len(rows) <= 2 * (len(offered) + 1) else error.hint
+        inside = f", {error.place}" if error.place else ""
+        raise FitError(error.message, place=f"component {component.name!r}, {len(rows)} rows{inside}", hint=hint) from error
     return ComponentModel(
         component.name,
         fit,
         by_paper,
-        _errors(offered, (), rows, times, noise) if left_out else None,
-        _errors(paper, paper, rows, times, noise) if left_out else None,
+        errors,
+        paper_errors,
         halves_difference(rows, ["group"], "time_s").mape,
         len(rows),
         float(times.min()),

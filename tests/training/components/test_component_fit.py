@@ -105,3 +105,12 @@ def test_rows_without_a_column_of_any_term_are_refused() -> None:
     rows = pd.DataFrame({"other": [1.0, 2.0], "group": ["a", "b"], "time_s": [1.0, 2.0]})
     with pytest.raises(FitError, match="component 'compute_update_value': got columns other, group, time_s"):
         fit_component(BY_NAME["compute_update_value"], rows, "relative")
+
+
+def test_rows_too_few_for_left_out_errors_are_told_with_their_component() -> None:
+    """Three settings are enough for the fit; two of them are not for one fold of it."""
+    rows = rows_of(lambda n: 2e-4 + 3e-9 * n, n_repeats=1).iloc[:3]
+    with pytest.raises(FitError) as caught:
+        fit_component(BY_NAME["compute_update_value"], rows, "relative", left_out=True)
+    assert str(caught.value.place).startswith("component 'compute_update_value', 3 rows, left out: fold")
+    assert str(caught.value.hint).startswith("Measure further settings")
