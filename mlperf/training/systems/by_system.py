@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mlperf.core.errors import DataError, UsageError
+import pandas as pd
+
+from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.core.provenance import provenance
 from mlperf.datasets.campaigns.bundled import bundled_names
 from mlperf.datasets.reading.any_table import read_any_table
+from mlperf.datasets.reading.folder import OF_OTHER_FOLDERS, table_name
 from mlperf.training.collectives.exchange_model import ExchangeModel
 from mlperf.training.collectives.train_exchange import train_exchange
 from mlperf.training.systems.constants_model import ConstantsModel, train_constants
 from mlperf.training.systems.parts_model import PartsModel, train_parts
-from mlperf.training.systems.server_fit import fit_servers
+from mlperf.training.systems.server_fit import WHOLE_TABLE, fit_servers
 from mlperf.training.systems.server_model import ServerModel
 from mlperf.training.systems.step_columns import check_batches
 from mlperf.training.systems.step_terms import ALL as SYNCHRONOUS
@@ -102,10 +105,27 @@ def train_for_system(
         _refuse({"groups": groups, "factors": factors}, system)
         told = provenance(data_sha256={str(source): rows.attrs.get("sha256", "")}, seed=seed)
         asked: dict[str, Any] = {"response": target, "groups": apart or None, "features": features, "provenance": told}
-        return fit_servers(rows, **asked)
+        return fit_speeds(source, rows, asked)
     _refuse({"features": features}, system)
     check_batches(rows, str(source))
     return train_system(rows, system, step=target, groups=groups, factors=factors, apart=apart, seed=seed, place=str(source))
+
+
+def fit_speeds(source: str | Path, rows: pd.DataFrame, asked: Mapping[str, Any]) -> ServerModel:
+    """Fit the rows of a file as `mlperf.training.systems.server_fit.fit_servers` does.
+
+    Raises
+    ------
+    DataError, FitError
+        As that function does, with the file named; of runs of ``mlperf collect ps`` also what takes them.
+    """
+    runs = "ps_runs"
+    try:
+        return fit_servers(rows, **asked)
+    except (DataError, FitError) as error:
+        place = str(source) if error.place in (None, WHOLE_TABLE) else f"{source}, {error.place}"
+        hint = OF_OTHER_FOLDERS[runs].format(folder=Path(source).parent) if table_name(Path(source)) == runs else error.hint
+        raise type(error)(error.message, place=place, hint=hint) from error
 
 
 def check_file(source: str | Path, system: str) -> None:

@@ -30,6 +30,7 @@ COARSE = np.concatenate([[0.0], np.logspace(-6.0, 4.0, 121)])
 N_ZOOMS, N_FINE = 8, 17
 MOST_DOUBT = 0.5
 """Service times that are known worse than to this share of themselves teach nothing about features."""
+WHOLE_TABLE = "table of speeds"
 LEAST_COUNTS = 2
 LEAST_GROUPS = 3
 """To leave one out and have two to learn from."""
@@ -119,7 +120,7 @@ class _Series:
 
 def _series(table: pd.DataFrame, columns: tuple[str, ...], response: str | None) -> tuple[_Series, ...]:
     if not len(table):
-        raise DataError("got a table without rows, expected speeds", place="table of speeds")
+        raise DataError("got a table without rows, expected speeds", place=WHOLE_TABLE)
     workers, servers, speeds = worker_counts(table), server_counts(table), updates_per_s(table, response)
     keys = pd.Series(group_keys(table, columns))
     places = {key: np.flatnonzero([each == key for each in keys]) for key in dict.fromkeys(keys)}
@@ -137,7 +138,7 @@ def updates_per_s(table: pd.DataFrame, response: str | None = None) -> FloatArra
     name = response or next((each for each in (*RATES, *TIMES) if each in table), None)
     if name is None or name not in table:
         wanted = name or f"one of {', '.join((*RATES, *TIMES))}"
-        raise DataError(f"got columns {', '.join(map(str, table))}, expected {wanted} among them", place="table of speeds")
+        raise DataError(f"got columns {', '.join(map(str, table))}, expected {wanted} among them", place=WHOLE_TABLE)
     values = numbers_in(table, name)
     wrong = ~(np.isfinite(values) & (values > 0.0))
     if wrong.any():
@@ -181,7 +182,7 @@ def think_and_service(workers: FloatArray, servers: FloatArray, speeds: FloatArr
 
 def _fit_series(series: _Series, scv: float) -> ServerFit:
     if series.n_counts < LEAST_COUNTS:
-        place = ", ".join(series.labels) or "table of speeds"
+        place = ", ".join(series.labels) or WHOLE_TABLE
         hint = "Measure one worker and as many as there are; a network measured on one worker only is predicted from features."
         raise FitError(f"got {series.n_counts} worker count, expected at least {LEAST_COUNTS}", place=place, hint=hint)
     think, service = think_and_service(series.workers, series.servers, series.speeds, scv)

@@ -20,7 +20,8 @@ def numbers_in(table: pd.DataFrame, name: str) -> FloatArray:
     values = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=float)
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise DataError(f"got {table[name].iloc[row]!r}, expected a number", place=f"row {row + 1}, column {name}")
+        got = "an empty cell" if pd.isna(table[name].iloc[row]) else repr(table[name].tolist()[row])
+        raise DataError(f"got {got}, expected a number", place=f"row {row + 1}, column {name}")
     return np.asarray(values)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlperf.core.errors import DataError, UsageError
+from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.training.collectives.exchange_model import ExchangeModel
 from mlperf.training.systems.by_system import train_for_system
 from mlperf.training.systems.server_model import ServerModel
@@ -73,3 +73,24 @@ def test_faults_name_the_file(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         train_for_system(path, "data-parallel")
     assert caught.value.place == f"{path}, row 2, column step_s"
+
+
+def test_faults_in_speeds_name_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "speeds.csv"
+    path.write_text("n_workers,n_servers,steps_per_s\n1,1,10\n2,,18\n4,1,30\n", encoding="utf-8")
+    with pytest.raises(DataError, match="got an empty cell, expected a number") as caught:
+        train_for_system(path, "parameter-server")
+    assert caught.value.place == f"{path}, row 2, column n_servers"
+    path.write_text("n_workers,steps_per_s\n2,10\n2,11\n", encoding="utf-8")
+    with pytest.raises(FitError) as failed:
+        train_for_system(path, "parameter-server")
+    assert failed.value.place == str(path)
+
+
+def test_runs_with_parameter_servers_are_told_what_takes_them(tmp_path: Path) -> None:
+    path = tmp_path / "ps_runs.csv"
+    path.write_text("cnn,n_workers,samples_per_s\nsmall,1,10\nsmall,2,18\n", encoding="utf-8")
+    with pytest.raises(DataError, match="got samples_per_s without subbatch_size") as caught:
+        train_for_system(path, "parameter-server")
+    assert caught.value.place == str(path)
+    assert f"mlperf compare constants.json {path}" in str(caught.value.hint)
