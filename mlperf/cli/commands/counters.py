@@ -140,11 +140,16 @@ def count(request: CounterRequest, show: Show) -> Counted:
 def write(counted: Counted, output: Path, show: Show, *, append: bool) -> None:
     """Write the table and say where."""
     from mlperf.collect.counters import write_counted
+    from mlperf.collect.counters.counted import lacking_labels
     from mlperf.report.text.answer import count_text
 
     written = write_counted(counted, output, append=append)
     beside = f"; beside it {', '.join(path.name for path in written[1:])}" if written[1:] else ""
     show.note(f"{count_text(len(counted.runs), 'row')} written to {written[0]}{beside}")
+    lacking = lacking_labels(written[0]) if append else ""
+    if lacking:
+        said = f"labels are empty where rows of other keys were added: {lacking}; give all rows the same --key names"
+        show.note(f"{written[0]}: {said}")
 
 
 @click.command(

@@ -135,6 +135,17 @@ def joined(path: Path, rows: pd.DataFrame) -> pd.DataFrame:
     return both[[*names, *(name for name in COUNTERS if name in both)]]
 
 
+def lacking_labels(path: Path) -> str:
+    """Labels that some rows of a table lack, because rows of other keys were added; empty where every row has all.
+
+    Such rows cannot be told apart, or joined, by these labels.
+    """
+    grid = read_grid(read_source(path))
+    labels = [name for name in grid.header if name not in COUNTERS and name not in RUN_COLUMNS]
+    empty = {name: sum(not text.strip() for text in texts) for name, texts in grid.texts(labels).items()}
+    return ", ".join(f"{name} ({number:,} of {grid.n_rows:,} rows)" for name, number in empty.items() if number)
+
+
 def write_csv(path: Path, frame: pd.DataFrame) -> None:
     """Write a table whole; numbers with all their digits."""
     write_text_whole(path, frame.to_csv(index=False, float_format="%.17g", lineterminator="\n"))

@@ -17,6 +17,7 @@ from mlperf.datasets.reading.any_table import read_typed_table
 from mlperf.datasets.reading.grid import read_grid
 from mlperf.datasets.reading.read import ReadTable
 from mlperf.datasets.reading.source import read_source
+from mlperf.datasets.reading.time_units import TIME_SUFFIXES
 from mlperf.features.counters.derived import DerivedColumn, derive
 from mlperf.features.network.base import KEY, FeatureColumn, FeatureTable
 
@@ -143,9 +144,20 @@ def row_notes(frame: pd.DataFrame, checked: pd.DataFrame, key: str, whole: Seque
         said.append(f"columns that are no known counters were left out: {', '.join(unknown)}")
     if n_keys < len(frame):
         said.append(f"{len(frame)} rows averaged to {n_keys} of different {key}")
+        said += mixed_labels(frame, checked[KEY], unknown, key)
     if EXIT_CODE in frame and (frame[EXIT_CODE] != 0).any():
         said.append(f"{int((frame[EXIT_CODE] != 0).sum())} rows are runs that ended with an exit code other than 0")
     return said
+
+
+def mixed_labels(frame: pd.DataFrame, names: pd.Series[str], labels: Sequence[str], key: str) -> list[str]:
+    """That rows of one name were averaged although another column of labels tells them apart; says which key keeps them apart."""
+    groups = frame[list(labels)].groupby(names, sort=False)
+    # Times differ from run to run and name nothing.
+    apart = [label for label in labels if not label.endswith(TIME_SUFFIXES) and (groups[label].nunique(dropna=False) > 1).any()]
+    if not apart:
+        return []
+    return [f"rows that differ in {', '.join(apart)} were averaged: --key {KEY_SEPARATOR.join((key, *apart))} keeps them apart"]
 
 
 def dwc_b(inputs: Sequence[Path | str], *, key: str = KEY, line_bytes: int = LINE_BYTES, times: bool = False) -> FeatureTable:

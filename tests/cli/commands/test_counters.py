@@ -67,6 +67,19 @@ def test_rows_are_labelled_and_added(tmp_path: Path) -> None:
     assert list(pd.read_csv(out)["kernel"]) == ["a", "b"]
 
 
+def test_rows_of_another_key_are_told_of(tmp_path: Path) -> None:
+    """Not refused, as columns may differ; but what names the rows is empty in some, and features average what it tells apart."""
+    path = tmp_path / "t.csv"
+    words = ["collect", "counters", *LIGHT, "-o", str(path), "--append", "--key", "kernel=a"]
+    for size in ("10", "20"):
+        done = CliRunner().invoke(cli, [*words, "--key", f"size={size}", "true"])
+        assert "labels are empty" not in done.stderr
+    done = CliRunner().invoke(cli, [*words, "--key", "other=1", "true"])
+    assert "labels are empty where rows of other keys were added: size (1 of 3 rows), other (2 of 3 rows)" in done.stderr
+    done = CliRunner().invoke(cli, ["features", "dwc-b", str(path), "-o", str(tmp_path / "f.csv")])
+    assert "rows that differ in size, other were averaged: --key kernel:size:other keeps them apart" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
