@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -92,11 +93,11 @@ def _class_token(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
     def joined(own: Any, x: Any) -> Any:
         return torch.cat([own["token"].expand(len(x), -1, -1, -1), x], 2)
 
-    return _applied(torch, joined, token=(1, cnn.shapes[layer.name].n_maps, 1, 1))
+    return _applied(torch, joined, token=(1, cnn.shapes[layer.name].n_maps, layer.n_tokens, 1))
 
 
-def _select_token(torch: Any, _cnn: CnnSpec, _layer: Layer) -> Any:
-    return _applied(torch, lambda _own, x: x[:, :, :1].contiguous())
+def _select_token(torch: Any, _cnn: CnnSpec, layer: Layer) -> Any:
+    return _applied(torch, lambda _own, x: x[:, :, : layer.n_tokens].contiguous())
 
 
 def _position_embedding(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
@@ -123,6 +124,28 @@ def _attention(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
 
     weights = {"in_weight": (3 * maps, maps), "out_weight": (maps, maps)}
     return _applied(torch, attended, **weights, **({"in_bias": (3 * maps,), "out_bias": (maps,)} if layer.bias else {}))
+
+
+def _attend(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
+    """Tokens of a window follow one another here, and learnt numbers stand in turn: the work is the same wherever they do."""
+    query, key, _ = cnn.input_shapes(layer.name)
+    scores = (layer.n_heads, query.map_size // layer.groups, key.map_size // layer.groups)
+    n_shared = key.n_maps * layer.n_heads // query.n_maps
+
+    def in_windows(x: Any, n_heads: int) -> Any:
+        tokens = x.flatten(2).transpose(1, 2).unflatten(1, (layer.groups, -1))
+        heads = tokens.unflatten(3, (n_heads, -1)).transpose(2, 3)
+        return heads.repeat_interleave(layer.n_heads // n_heads, 2)
+
+    def attended(own: Any, queries: Any, keys: Any, values: Any) -> Any:
+        learnt = own.get("bias")
+        if learnt is not None:
+            learnt = learnt[torch.arange(math.prod(scores), device=learnt.device) % layer.n_biases].view(scores)
+        heads = in_windows(queries, layer.n_heads), in_windows(keys, n_shared), in_windows(values, n_shared)
+        found = torch.nn.functional.scaled_dot_product_attention(*heads, attn_mask=learnt)
+        return found.transpose(2, 3).flatten(3).flatten(1, 2).transpose(1, 2).unflatten(2, (query.height, query.width))
+
+    return _applied(torch, attended, **({"bias": (layer.n_biases,)} if layer.n_biases else {}))
 
 
 def _recurrent(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
@@ -165,6 +188,7 @@ _MODULES: Mapping[str, Callable[[Any, CnnSpec, Layer], Any]] = {
     "position_embedding": _position_embedding,
     "embedding": _embedding,
     "attention": _attention,
+    "attend": _attend,
     "recurrent": _recurrent,
     "part": _part,
     "shuffle": _shuffle,

@@ -19,7 +19,10 @@ from mlperf.systems.sprint.components import COMPONENT_NAMES, IMAGE_OPERATIONS, 
 PASSES = ("forward", "backward")
 STEPPED = tuple(f"{cell}_{way}" for cell in CELLS for way in PASSES)
 """Library layers that go through their input place by place."""
-LIBRARY_GEMMS = (*(f"{kind}_{way}" for kind in ("conv", "fc", "transposed_conv", "attention") for way in PASSES), *STEPPED)
+LIBRARY_GEMMS = (
+    *(f"{kind}_{way}" for kind in ("conv", "fc", "transposed_conv", "attention", "attend") for way in PASSES),
+    *STEPPED,
+)
 LIBRARY_KERNELS = (*(f"{kind}_{way}" for kind in LAYER_KINDS if kind != "recurrent" for way in PASSES), *STEPPED)
 PRODUCTS = (*GEMM_KERNELS, *LIBRARY_GEMMS)
 KERNEL_NAMES = tuple(dict.fromkeys((*GEMM_KERNELS, *MEMORY_KERNELS, *FURTHER_KERNELS, *LIBRARY_KERNELS)))

@@ -87,7 +87,7 @@ def _belongs(cnn: CnnSpec, layer: Layer) -> bool:
 def _row(cnn: CnnSpec, layer: Layer) -> tuple[int, float, float, float, int, int, int]:
     source, target = cnn.input_shapes(layer.name)[0], cnn.shapes[layer.name]
     par = float(layer_n_params(layer, source))
-    conn = float(layer_n_macs(layer, source, target))
+    conn = float(layer_n_macs(layer, [source], target))
     if layer.kind == FC:
         return target.size, 1.0, conn, par, 1, 1, 0
     if layer.kind == RECURRENT:

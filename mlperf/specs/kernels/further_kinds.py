@@ -115,6 +115,50 @@ def _attention_back(layer: Layer, sources: Sources, _target: Shape, wanted: bool
         yield _token_product("dedx-attention_in", layer, sources, 3 * maps, maps, "NT")
 
 
+def _attend(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
+    """Queries with keys, learnt numbers added to that, softmax, probabilities with values; in every window and head."""
+    queries, keys, inner, outer = _attend_sizes(layer, sources, target)
+    scores = _scores(layer, sources)
+    yield _window_product("attention_scores", layer, sources[0], (queries, keys, inner), "NT")
+    if layer.n_biases:
+        yield pass_work("attention_bias", layer.name, scores.size, scores)
+    yield pass_work("attention_softmax", layer.name, scores.size, scores)
+    yield _window_product("attention_values", layer, target, (queries, outer, keys), "NN")
+
+
+def _attend_back(layer: Layer, sources: Sources, target: Shape, _wanted: bool) -> Iterator[Work]:
+    queries, keys, inner, outer = _attend_sizes(layer, sources, target)
+    scores = _scores(layer, sources)
+    yield _window_product("dedx-attention_softmax", layer, target, (queries, keys, outer), "NT")
+    yield _window_product("dedx-attention_values", layer, target, (keys, outer, queries), "TN")
+    yield pass_work("attention_softmax_gradient", layer.name, scores.size, scores)
+    yield _window_product("dedx-attention_queries", layer, sources[0], (queries, inner, keys), "NN")
+    yield _window_product("dedx-attention_keys", layer, sources[0], (keys, inner, queries), "TN")
+
+
+def _attend_sizes(layer: Layer, sources: Sources, target: Shape) -> tuple[int, int, int, int]:
+    """Queries and keys of a window, and maps of a head: those that are multiplied, and those of the values."""
+    query, key, _ = sources
+    return (
+        query.map_size // layer.groups,
+        key.map_size // layer.groups,
+        query.n_maps // layer.n_heads,
+        target.n_maps // layer.n_heads,
+    )
+
+
+def _scores(layer: Layer, sources: Sources) -> Shape:
+    """One number for each head, query, and key of its window."""
+    return Shape(layer.n_heads, sources[0].map_size, sources[1].map_size // layer.groups)
+
+
+def _window_product(kernel: str, layer: Layer, shape: Shape, sizes: tuple[int, int, int], trans: str) -> Work:
+    """One product for each window, head and sample, without weights."""
+    m, n, k = sizes
+    place = {"maps_in": shape.n_maps, "maps_out": shape.n_maps, "map_size": shape.map_size}
+    return Work(kernel, layer.name, m=m, n=n, k=k, trans=trans, stretched="groups", groups=layer.n_heads * layer.groups, **place)
+
+
 def _attention_sizes(layer: Layer, sources: Sources) -> tuple[int, int, int]:
     """Maps, tokens, and maps of one head."""
     return sources[0].n_maps, sources[0].map_size, sources[0].n_maps // layer.n_heads
@@ -198,6 +242,7 @@ FORWARD: Mapping[str, Callable[[Layer, Sources, Shape], Iterator[Work]]] = {
     "position_embedding": once,
     "embedding": once,
     "attention": _attention,
+    "attend": _attend,
     "recurrent": _recurrent,
     "part": _copied,
     "shuffle": _copied,
@@ -219,6 +264,7 @@ BACKWARD: Mapping[str, Callable[[Layer, Sources, Shape, bool], Iterator[Work]]] 
     "position_embedding": _once_back,
     "embedding": _once_back,
     "attention": _attention_back,
+    "attend": _attend_back,
     "recurrent": _recurrent_back,
     "part": _copied_back,
     "shuffle": _copied_back,

@@ -11,6 +11,7 @@ from mlperf.specs.kernels.fusion import fusion
 from mlperf.specs.kernels.kernels import kernel_calls
 from mlperf.specs.kernels.work import FLOAT_BYTES
 from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.network.counts import score_size
 from mlperf.specs.network.layer import CELLS, RESHAPES
 
 _INDEX_BYTES = 4
@@ -88,13 +89,14 @@ def _kept_sizes(cnn: CnnSpec) -> list[int]:
 def _kept_inside(cnn: CnnSpec) -> list[int]:
     """Elements kept between the products of a layer.
 
-    Of attention queries, keys, values, what the heads found, and probabilities; of a recurrent layer its gates, and the states of
-    its cells, at every step.
+    Of attention queries, keys, values, what the heads found, and probabilities, of its products alone the last; of a recurrent
+    layer its gates, and the states of its cells, at every step.
     """
     layers = [(layer.n_heads, cnn.shapes[layer.name]) for layer in cnn.layers if layer.kind == "attention"]
     recurrent = [(CELLS[layer.cell], cnn.shapes[layer.name]) for layer in cnn.layers if layer.kind == "recurrent"]
     inside = [(n_gates + (n_gates == CELLS["lstm"])) * shape.size for n_gates, shape in recurrent]
-    return [*(4 * shape.size + n_heads * shape.map_size**2 for n_heads, shape in layers), *inside]
+    attending = [score_size(layer, cnn.input_shapes(layer.name)) for layer in cnn.layers if layer.kind == "attend"]
+    return [*attending, *(4 * shape.size + n_heads * shape.map_size**2 for n_heads, shape in layers), *inside]
 
 
 def _n_pooled(cnn: CnnSpec) -> int:

@@ -128,7 +128,7 @@ class CnnSpec:
     @property
     def layer_macs(self) -> Mapping[str, int]:
         """`n_macs` of every layer by name."""
-        return {layer.name: layer_n_macs(layer, self.input_shapes(layer.name)[0], self.shapes[layer.name]) for layer in self.layers}
+        return {layer.name: layer_n_macs(layer, self.input_shapes(layer.name), self.shapes[layer.name]) for layer in self.layers}
 
     @property
     def n_flops(self) -> int:
@@ -142,7 +142,7 @@ class CnnSpec:
         return 2 * sum(
             layer_n_macs_backward(
                 layer,
-                self.input_shapes(layer.name)[0],
+                self.input_shapes(layer.name),
                 self.shapes[layer.name],
                 reaches_input=needed[self.sources[layer.name][0]],
             )
@@ -154,7 +154,7 @@ class CnnSpec:
         """Whether the gradient of a layer's output is needed: some learnt parameter lies at or before the layer."""
         needed = {NETWORK_INPUT: False}
         for layer in self.layers:
-            learns = layer.kind in WEIGHTED and (layer.bias or layer.kind not in NORMS)
+            learns = layer.n_biases > 0 or (layer.kind in WEIGHTED and (layer.bias or layer.kind not in NORMS))
             needed[layer.name] = learns or any(needed[source] for source in self.sources[layer.name])
         return needed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from mlperf.specs.network.layer import CELLS, Layer
 from mlperf.specs.network.shape import Shape
@@ -23,12 +23,15 @@ def layer_n_params(layer: Layer, source: Shape) -> int:
     return _PARAMS[layer.kind](layer, source) if layer.kind in _PARAMS else 0
 
 
-def layer_n_macs(layer: Layer, source: Shape, target: Shape) -> int:
+def layer_n_macs(layer: Layer, sources: Sequence[Shape], target: Shape) -> int:
     """Multiply-accumulates of the forward pass for one sample: those of matrix products.
 
     Only convolutions, fully connected and recurrent layers and attention have any, its products of activations with activations
     included; norms, activations, sums and resizing count nothing. What torchvision's model pages call GFLOPS is this number.
     """
+    source = sources[0]
+    if layer.kind == "attend":
+        return score_size(layer, sources) * (source.n_maps + target.n_maps) // layer.n_heads
     if layer.kind == "attention":
         return projection_macs(source) + 2 * activation_macs(source)
     if layer.kind == "recurrent":
@@ -38,13 +41,15 @@ def layer_n_macs(layer: Layer, source: Shape, target: Shape) -> int:
     return target.size * fan(layer, source)
 
 
-def layer_n_macs_backward(layer: Layer, source: Shape, target: Shape, *, reaches_input: bool) -> int:
+def layer_n_macs_backward(layer: Layer, sources: Sequence[Shape], target: Shape, *, reaches_input: bool) -> int:
     """Multiply-accumulates of the backward pass for one sample: those of weight gradients, and of input gradients where needed.
 
     Inside attention and a recurrent layer every product has both, but that with the input, which like other layers has the latter
     only if ``reaches_input``.
     """
-    forward = layer_n_macs(layer, source, target)
+    source, forward = sources[0], layer_n_macs(layer, sources, target)
+    if layer.kind == "attend":
+        return 2 * forward
     if layer.kind == "attention":
         return 2 * forward - (0 if reaches_input else 3 * projection_macs(source) // 4)
     if layer.kind == "recurrent":
@@ -72,6 +77,11 @@ def activation_macs(source: Shape) -> int:
     return source.map_size**2 * source.n_maps
 
 
+def score_size(layer: Layer, sources: Sequence[Shape]) -> int:
+    """Products of an ``attend`` of one query with one key: heads x tokens x the tokens of a window."""
+    return layer.n_heads * sources[0].map_size * (sources[1].map_size // layer.groups)
+
+
 def _maps_and_fan(layer: Layer, source: Shape) -> int:
     return layer.n_maps * (fan(layer, source) + layer.bias)
 
@@ -94,10 +104,11 @@ _PARAMS: Mapping[str, Callable[[Layer, Shape], int]] = {
     "layer_scale": lambda _layer, source: source.n_maps,
     "layer_shift": lambda _layer, source: source.n_maps,
     "prelu": lambda layer, _source: layer.n_slopes,
-    "class_token": lambda _layer, source: source.n_maps,
+    "class_token": lambda layer, source: layer.n_tokens * source.n_maps,
     "position_embedding": lambda _layer, source: source.size,
     "embedding": lambda layer, _source: layer.n_embeddings * layer.n_maps,
     "attention": lambda layer, source: 4 * source.n_maps * (source.n_maps + layer.bias),
+    "attend": lambda layer, _source: layer.n_biases,
     "recurrent": lambda layer, source: (
         layer.n_directions * CELLS[layer.cell] * layer.n_maps * (source.n_maps + layer.n_maps + 2 * layer.bias)
     ),

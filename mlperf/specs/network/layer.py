@@ -56,11 +56,12 @@ KIND_FIELDS: Mapping[str, tuple[str, ...]] = {
     "prelu": ("n_slopes",),
     "tokens": (),
     "unflatten": ("n_maps", "output_size"),
-    "class_token": (),
-    "select_token": (),
+    "class_token": ("n_tokens",),
+    "select_token": ("n_tokens",),
     "position_embedding": (),
     "embedding": ("n_embeddings", "n_maps"),
     "attention": ("n_heads", "bias"),
+    "attend": ("n_heads", "groups", "n_biases"),
     "recurrent": ("n_maps", "cell", "bidirectional", "bias"),
     "part": ("n_maps", "first"),
     "shuffle": ("groups",),
@@ -86,10 +87,11 @@ class Layer:
     """One layer of a network.
 
     A sequence of tokens is a map of one column: ``n_maps`` numbers for each token, as many rows as tokens. ``tokens`` lays out a
-    map in that way, ``unflatten`` makes maps of ``output_size`` of tokens or of a flat vector, ``class_token`` puts a learnt token
-    before the others, ``select_token`` keeps one alone, ``position_embedding`` adds a learnt number to every element; a ``conv``
+    map in that way, ``unflatten`` makes maps of ``output_size`` of tokens or of a flat vector, ``class_token`` puts learnt tokens
+    before the others, ``select_token`` keeps some alone, ``position_embedding`` adds a learnt number to every element; a ``conv``
     of 1 x 1 is a linear layer applied to each token, one of c x 1 slides over c tokens.
-    ``embedding`` reads one map of indices. ``attention`` is multi-head self-attention with its projections; ``recurrent`` goes
+    ``embedding`` reads one map of indices. ``attention`` is multi-head self-attention with its projections, ``attend`` its
+    products without them, of the queries, keys and values that it reads; ``recurrent`` goes
     through the tokens one after another and writes its state at each. ``layer_norm``
     normalises over the maps at each place, ``group_norm`` over groups of maps. ``multiply`` broadcasts inputs of one map or of
     1 x 1 elements, ``layer_scale`` multiplies every map by a learnt number, ``layer_shift`` adds one; ``prelu`` multiplies what is
@@ -119,7 +121,8 @@ class Layer:
     dilation : (int, int)
         Distance between the window's elements.
     groups : int
-        Independent groups of maps of a convolution or a ``group_norm``; of a ``shuffle`` those whose maps are mixed.
+        Independent groups of maps of a convolution or a ``group_norm``; of a ``shuffle`` those whose maps are mixed; of an
+        ``attend`` windows, whose tokens meet each other alone.
     bias : bool
         Whether a convolution, ``fc`` or ``attention`` adds learnt biases, a ``recurrent`` layer one to each of its two products, or
         a norm has a learnt scale and shift.
@@ -137,7 +140,11 @@ class Layer:
     scale : (int, int)
         By how much a ``resize`` enlarges, where ``output_size`` is not given.
     n_heads : int
-        Heads of an ``attention``.
+        Heads of an ``attention`` or ``attend``.
+    n_biases : int
+        Learnt numbers that an ``attend`` adds to the products of queries and keys, each wherever its relative position occurs.
+    n_tokens : int
+        Tokens that a ``class_token`` puts before the others, or a ``select_token`` keeps.
     n_embeddings : int
         Rows of the table of an ``embedding``: the vocabulary.
     cell : str
@@ -172,6 +179,8 @@ class Layer:
     output_padding: Size = (0, 0)
     scale: Size = (0, 0)
     n_heads: int = 0
+    n_biases: int = 0
+    n_tokens: int = 1
     n_embeddings: int = 0
     cell: str = "lstm"
     bidirectional: bool = False
@@ -269,6 +278,7 @@ _COUNTS = {
     "n_embeddings": "n_embeddings is the number of different tokens.",
     "n_slopes": "One slope for all maps, or one for each.",
     "n_heads": "The maps are divided among the heads.",
+    "n_tokens": "As many tokens, each a row.",
 }
 """Numbers of things, of which there is at least one, and the hint where there is not."""
 
@@ -330,6 +340,12 @@ def _check_recurrent(layer: Layer) -> None:
     _check_choice(layer, "cell", tuple(CELLS))
 
 
+def _check_attend(layer: Layer) -> None:
+    _check_counts(layer, "n_heads", "groups")
+    if not _is_count(layer.n_biases, 0):
+        raise _refusal(layer, "n_biases", "an integer >= 0", "n_biases counts learnt numbers that are added to the scores.")
+
+
 def _check_unflatten(layer: Layer) -> None:
     _check_counts(layer, "n_maps")
     _check_sizes(layer, "output_size", "As in n_maps = 32, output_size = [7, 7].")
@@ -353,6 +369,8 @@ _CHECKS: Mapping[str, Callable[[Layer], None]] = {
     "unflatten": _check_unflatten,
     "embedding": lambda layer: _check_counts(layer, "n_maps", "n_embeddings"),
     "attention": lambda layer: _check_counts(layer, "n_heads"),
+    "attend": _check_attend,
+    **dict.fromkeys(("class_token", "select_token"), lambda layer: _check_counts(layer, "n_tokens")),
     "recurrent": _check_recurrent,
     "part": _check_part,
     "shuffle": lambda layer: _check_counts(layer, "groups"),

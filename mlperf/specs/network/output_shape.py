@@ -151,12 +151,14 @@ def _unflatten(layer: Layer, inputs: Inputs) -> Shape:
 
 def _class_token(layer: Layer, inputs: Inputs) -> Shape:
     _check_sequence(layer, inputs[0])
-    return Shape(inputs[0].n_maps, inputs[0].height + 1, 1)
+    return Shape(inputs[0].n_maps, inputs[0].height + layer.n_tokens, 1)
 
 
 def _select_token(layer: Layer, inputs: Inputs) -> Shape:
     _check_sequence(layer, inputs[0])
-    return Shape(inputs[0].n_maps, 1, 1)
+    if layer.n_tokens > inputs[0].height:
+        raise _misfit(layer, inputs[0], f"at least {layer.n_tokens} tokens", "A select_token keeps n_tokens of those it reads.")
+    return Shape(inputs[0].n_maps, layer.n_tokens, 1)
 
 
 def _embedding(layer: Layer, inputs: Inputs) -> Shape:
@@ -173,6 +175,29 @@ def _attention(layer: Layer, inputs: Inputs) -> Shape:
         expected = f"a divisor of the {inputs[0].n_maps} maps it reads"
         raise layer_error(layer.name, "n_heads", layer.n_heads, expected, "Every head has the same number of maps.")
     return inputs[0]
+
+
+def _attend(layer: Layer, inputs: Inputs) -> Shape:
+    """Queries, keys and values; what is written stands where the queries stood."""
+    if len(inputs) != 3:
+        hint = 'Name them, as in inputs = ["queries", "keys", "values"]; the same layer may stand for two of them.'
+        raise layer_error(layer.name, "inputs", len(inputs), "three: queries, keys and values", hint)
+    query, key, value = inputs
+    if query.n_maps % layer.n_heads:
+        raise _misfit(layer, query, f"maps that {layer.n_heads} heads divide", "Every head has the same number of maps.")
+    head = query.n_maps // layer.n_heads
+    n_shared = key.n_maps // head
+    if key.n_maps % head or layer.n_heads % max(n_shared, 1) or not n_shared:
+        hint = "As many heads of keys as of queries, or fewer that these share; all as wide."
+        raise _misfit(layer, key, f"keys of {query.n_maps} maps like the queries", hint)
+    if value.map_size != key.map_size:
+        raise _misfit(layer, value, f"values for {key.map_size} tokens like the keys", "Every key has a value.")
+    if value.n_maps % n_shared:
+        raise _misfit(layer, value, f"maps that {n_shared} heads divide", "Every head has the same number of maps.")
+    for shape in (query, key):
+        if shape.map_size % layer.groups:
+            raise _misfit(layer, shape, f"tokens that {layer.groups} windows divide", "Every window holds as many tokens.")
+    return Shape(layer.n_heads * (value.n_maps // n_shared), query.height, query.width)
 
 
 def _recurrent(layer: Layer, inputs: Inputs) -> Shape:
@@ -199,7 +224,7 @@ def _check_sequence(layer: Layer, shape: Shape) -> None:
         raise _misfit(layer, shape, "a width of 1", hint)
 
 
-_MERGES = ("add", "concat", "multiply")
+_MERGES = ("add", "concat", "multiply", "attend")
 _RULES: Mapping[str, Callable[[Layer, Inputs], Shape]] = {
     "conv": _conv,
     "pool": _pool,
@@ -226,6 +251,7 @@ _RULES: Mapping[str, Callable[[Layer, Inputs], Shape]] = {
     "position_embedding": _same,
     "embedding": _embedding,
     "attention": _attention,
+    "attend": _attend,
     "recurrent": _recurrent,
     "part": _part,
     "shuffle": _group_norm,

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mlperf.specs import CnnSpec, Layer
+from mlperf.specs.network.shape import Shape
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -57,6 +58,24 @@ def test_an_embedding_looks_rows_up() -> None:
     indices = torch.randint(9, (2, 5))
     expected = torch.nn.functional.embedding(indices, module.weight)
     torch.testing.assert_close(module(indices.float().view(2, 1, 5, 1)).squeeze(3).transpose(1, 2), expected)
+
+
+def test_attention_without_projections_is_torchs_in_every_window() -> None:
+    """Keys and values of half as many heads, each for two of the queries'; learnt numbers in turn over heads, queries and keys."""
+    layers = tuple(Layer(name, "conv", inputs=("input",), n_maps=n, filter_size=1) for name, n in (("q", 8), ("k", 4), ("v", 6)))
+    layer = Layer("a", "attend", inputs=("q", "k", "v"), n_heads=4, groups=3, n_biases=5)
+    cnn = CnnSpec("one", 3, (2, 6), (*layers, layer))
+    module = further_module(torch, cnn, layer)
+    torch.manual_seed(0)
+    torch.nn.init.normal_(module.bias)
+    read = [torch.randn(2, maps, 2, 6) for maps in (8, 4, 6)]
+    found = module(*read).flatten(2).view(2, 4, 3, 3, 4)
+    queries, keys, values = (x.flatten(2).view(2, n, -1, 3, 4) for x, n in zip(read, (4, 2, 2), strict=True))
+    keys, values = (x[:, [0, 0, 1, 1]] for x in (keys, values))
+    scores = torch.einsum("bhcwq,bhcwk->bwhqk", queries, keys) / 2**0.5
+    scores = scores + module.bias[torch.arange(4 * 4 * 4) % 5].view(4, 4, 4)
+    torch.testing.assert_close(found, torch.einsum("bwhqk,bhcwk->bhcwq", scores.softmax(4), values))
+    assert cnn.shapes["a"] == Shape(12, 2, 6)
 
 
 def test_the_class_token_comes_first_and_is_what_is_selected() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from mlperf.specs.kernels.kernels import FURTHER_KERNELS, GEMM_KERNELS, kernel_c
 from mlperf.specs.kernels.layer_calls import library_calls
 from mlperf.specs.kernels.memory import training_memory
 from mlperf.specs.network.cnn import CnnSpec, Layer
+from mlperf.specs.network.output_shape import output_shape
 from mlperf.specs.network.shape import Shape
 from mlperf.specs.zoo.zoo import load_cnn
 
@@ -120,6 +123,7 @@ def test_every_further_kernel_is_run_by_some_layer():
         Layer("layer", "layer_norm"),
         Layer("tokens", "tokens"),
         Layer("class", "class_token"),
+        Layer("met", "attend", inputs=("class",) * 3, n_heads=1, n_biases=2),
         Layer("place", "position_embedding"),
         Layer("read", "recurrent", n_maps=2),
         Layer("select", "select_token"),
@@ -127,6 +131,74 @@ def test_every_further_kernel_is_run_by_some_layer():
     run = {call.kernel for cnn in (WORDS, CnnSpec("all", 3, 6, layers)) for call in kernel_calls(cnn, 1)}
     assert set(FURTHER_KERNELS) - {"embedding_gradient"} <= run
     assert "embedding_gradient" in run
+
+
+WINDOWS = CnnSpec(
+    "windows",
+    3,
+    (4, 6),
+    (
+        Layer("q", "conv", inputs=("input",), n_maps=8, filter_size=1),
+        Layer("k", "conv", inputs=("input",), n_maps=4, filter_size=1, stride=(2, 1)),
+        Layer("v", "conv", inputs=("input",), n_maps=6, filter_size=1, stride=(2, 1)),
+        Layer("met", "attend", inputs=("q", "k", "v"), n_heads=4, groups=3, n_biases=5),
+        Layer("out", "fc", n_maps=2),
+    ),
+)
+"""Three windows of eight queries and four keys; four heads of two maps share two heads of keys, and of three maps of values."""
+
+
+def test_products_of_attention_in_windows_by_hand():
+    found = calls_of(WINDOWS, "met")
+    sizes = {name: (call.m, call.n, call.k, call.groups, call.trans) for name, call in found.items() if name in GEMM_KERNELS}
+    assert sizes == {
+        "attention_scores": (8, 4, 2, 24, "NT"),
+        "attention_values": (8, 3, 4, 24, "NN"),
+        "dedx-attention_softmax": (8, 4, 3, 24, "NT"),
+        "dedx-attention_values": (4, 3, 8, 24, "TN"),
+        "dedx-attention_queries": (8, 2, 4, 24, "NN"),
+        "dedx-attention_keys": (4, 2, 8, 24, "TN"),
+    }
+    scores = 4 * 2 * 4 * 3 * 8 * 4
+    assert {name: call.access_bytes for name, call in found.items() if call.access_bytes} == dict.fromkeys(
+        ("attention_bias", "attention_softmax", "attention_softmax_gradient"), scores
+    )
+    assert WINDOWS.shapes["met"] == Shape(12, 4, 6)
+    assert WINDOWS.layer_macs["met"] == 4 * 24 * 4 * (2 + 3)
+    assert sum(call.n_flops for call in found.values()) == 2 * 2 * 3 * WINDOWS.layer_macs["met"]
+    assert WINDOWS.n_params == 4 * (8 + 4 + 6) + 5 + 2 * (12 * 24 + 1)
+    outputs = [3 * 24, 8 * 24, 4 * 12, 6 * 12, 12 * 24, 2]
+    assert training_memory(WINDOWS, 1).activations_bytes == 4 * (sum(outputs) + 4 * 24 * 4)
+
+
+@pytest.mark.parametrize(
+    ("maps", "groups", "expected"),
+    [
+        ((8, 4), 3, "three: queries, keys and values"),
+        ((8, 7, 6), 3, "keys of 8 maps like the queries"),
+        ((8, 6, 6), 3, "keys of 8 maps like the queries"),
+        ((6, 4, 6), 3, "maps that 4 heads divide"),
+        ((8, 4, 7), 3, "maps that 2 heads divide"),
+        ((8, 4, 6), 5, "tokens that 5 windows divide"),
+    ],
+)
+def test_products_of_attention_of_what_does_not_fit(maps, groups, expected):
+    layer = replace(WINDOWS.layers[3], groups=groups)
+    with pytest.raises(DataError, match=expected):
+        output_shape(layer, tuple(Shape(n, 4, 6) for n in maps))
+
+
+def test_every_key_of_attention_has_a_value():
+    with pytest.raises(DataError, match="values for 12 tokens"):
+        output_shape(WINDOWS.layers[3], (Shape(8, 4, 6), Shape(4, 2, 6), Shape(6, 4, 6)))
+
+
+def test_several_learnt_tokens_and_several_that_are_kept():
+    layers = (Layer("c", "class_token", n_tokens=5), Layer("s", "select_token", n_tokens=3))
+    cnn = CnnSpec("several", 4, (7, 1), layers)
+    assert (cnn.n_params, cnn.shapes["c"], cnn.shapes["s"]) == (20, Shape(4, 12, 1), Shape(4, 3, 1))
+    with pytest.raises(DataError, match="at least 13 tokens"):
+        output_shape(replace(layers[1], n_tokens=13), (Shape(4, 12, 1),))
 
 
 def test_memory_of_attention_by_hand():

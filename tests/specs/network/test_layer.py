@@ -21,7 +21,7 @@ def test_integers_stand_for_squares():
 
 def test_every_kind_has_its_fields():
     assert set(KIND_FIELDS) == set(LAYER_KINDS)
-    assert len(LAYER_KINDS) == 28
+    assert len(LAYER_KINDS) == 29
 
 
 @pytest.mark.parametrize(
@@ -72,6 +72,8 @@ def test_every_kind_has_its_fields():
         ({"kind": "pool", "output_size": (0, 2)}, "layer 'x', output_size", "got (0, 2), expected", ""),
         ({"kind": "activation", "function": "rleu"}, "layer 'x', function", "got 'rleu'", "Did you mean 'relu'?"),
         ({"kind": "add", "inputs": "conv1"}, "layer 'x', inputs", "got 'conv1', expected a list of layer names", ""),
+        ({"kind": "attend", "n_heads": 2, "n_biases": -1}, "layer 'x', n_biases", "got -1, expected an integer >= 0", "scores"),
+        ({"kind": "class_token", "n_tokens": 0}, "layer 'x', n_tokens", "got 0, expected an integer >= 1", ""),
         ({"kind": "flatten", "name": "input"}, "layer 'input', name", "got 'input', expected a name other than 'input'", ""),
     ],
 )
