@@ -1,14 +1,26 @@
-"""Maps of tokens taken apart into heads: which dimension of a foreign tensor holds which part of which dimension of ours."""
+"""Attention that a foreign graph writes out: maps and places taken apart into heads and windows, and the layers that this makes.
+
+Which dimension of a foreign tensor holds which part of which dimension of ours; and one layer for products of activations with
+their projections where these are the usual ones, else the products alone.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+
+from mlperf.specs.network.layer import Layer
+from mlperf.specs.network.shape import Shape, Size
 
 ORDERS = ("btc", "tbc", "bct", "mc", "nc")
 """Orders of whole tensors of tokens; the rows m are the tokens of one sample after those of another, n the other way round."""
+ORDERS_OF_MAPS = ("bchw", "bhwc")
+"""Orders of whole maps, whose places are tokens row by row."""
+
+Piece = tuple[str, int, int]
+"""The layer that writes some maps, the number of the first, and how many."""
 
 
 class Axis(NamedTuple):
@@ -45,9 +57,11 @@ class Heads:
 
     @classmethod
     def whole(cls, base: str, order: str, sizes: Mapping[str, int]) -> Heads:
-        """All of a tensor of tokens, in one of `ORDERS`."""
+        """All of a tensor of tokens or maps, in one of the orders above."""
         parts = {"m": "bt", "n": "tb"}
-        dims = (tuple(Axis(letter, 1, sizes[letter]) for letter in parts.get(each, each) if sizes[letter] > 1) for each in order)
+        axes = {letter: Axis(letter, 1, sizes[letter]) for letter in "btc"}
+        axes |= {"h": Axis("t", sizes.get("w", 1), sizes.get("h", 1)), "w": Axis("t", 1, sizes.get("w", 1))}
+        dims = (tuple(axes[letter] for letter in parts.get(each, each) if axes[letter].size > 1) for each in order)
         return cls(base, tuple(dims))
 
     @property
@@ -57,8 +71,24 @@ class Heads:
 
     def order(self, sizes: Mapping[str, int]) -> str:
         """Which of `ORDERS` this is, if it is the whole tensor; else nothing."""
-        whole = (order for order in ORDERS if not self.is_scaled and self == Heads.whole(self.base, order, sizes))
-        return next(whole, "")
+        orders = (*ORDERS, *ORDERS_OF_MAPS)
+        return next((order for order in orders if not self.is_scaled and self == Heads.whole(self.base, order, sizes)), "")
+
+    def as_maps(self, sizes: Mapping[str, int]) -> tuple[str, Size]:
+        """Order, height and width, if this is the whole tensor with its tokens laid out as maps; else nothing."""
+        for order in ORDERS_OF_MAPS if len(self.dims) == len("bchw") else ():
+            height, width = (size_of(self.dims[order.index(letter)]) for letter in "hw")
+            if self.order(dict(sizes) | {"h": height, "w": width}) == order:
+                return order, (height, width)
+        return "", (0, 0)
+
+    def is_complete(self, sizes: Mapping[str, int]) -> bool:
+        """Whether every number of the tensor is here, in whatever order."""
+        return not self.is_scaled and math.prod(self.sizes) == sizes["b"] * sizes["t"] * sizes["c"]
+
+    def with_maps(self, base: str, n_maps: int) -> Heads:
+        """The places of this with all maps of another tensor."""
+        return Heads(base, (*self.dims[:-1], (Axis("c", 1, n_maps),) if n_maps > 1 else ()))
 
     def reshaped(self, wanted: Sequence[int]) -> Heads | None:
         """With other sizes, 0 for one that stays and -1 for what remains; None where that cuts an axis unevenly."""
@@ -113,13 +143,19 @@ class Scores:
     ----------
     query, key : Heads
         The factors.
+    outer : tuple of tuple of Axis
+        Axes of the dimensions before those of queries and keys: samples, heads, windows.
+    learnt : mapping
+        Learnt numbers among what was added or multiplied, by foreign name.
     are_weights : bool
         Whether the softmax over the keys has been taken.
     """
 
     query: Heads
     key: Heads
+    outer: tuple[Dim, ...]
     are_weights: bool = False
+    learnt: Mapping[str, int] = field(default_factory=dict)
 
 
 def size_of(dim: Dim) -> int:
@@ -173,3 +209,108 @@ def cuts(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
     for size in sizes:
         yield first, size
         first += size
+
+
+def with_projections(layers: Sequence[Layer], shapes: Mapping[str, Shape], cores: Mapping[str, Sequence[Piece]]) -> list[Layer]:
+    """The layers with one of attention in place of each core, its linear layers and parts of these, wherever that is the same.
+
+    Parameters
+    ----------
+    layers : sequence of Layer
+        With explicit inputs.
+    shapes : mapping
+        Output shape of every layer, and of the network's input.
+    cores : mapping
+        By the name of a layer of products of activations: what its queries, keys and values are.
+    """
+    found = list(layers)
+    for core, pieces in cores.items():
+        whole = _Core.among(found, core, pieces)
+        if whole is not None and whole.is_a_layer(found, shapes):
+            found = whole.folded(found)
+        else:
+            found = _with_parts(found, core, pieces, shapes)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Core:
+    """A core, the maps that it reads, the linear layers and parts that write these, and what reads it."""
+
+    layer: Layer
+    pieces: frozenset[tuple[str, int]]
+    before: tuple[Layer, ...]
+    parts: tuple[Layer, ...]
+    behind: Layer
+
+    @classmethod
+    def among(cls, layers: Sequence[Layer], name: str, pieces: Sequence[Piece]) -> _Core | None:
+        """None where the input is queries, keys or values, or not one layer alone reads the result."""
+        by_name = {layer.name: layer for layer in layers}
+        sources, parts, maps = {}, {}, set()
+        for writer, first, _ in pieces:
+            while writer in by_name and by_name[writer].kind == "part":
+                parts[writer], first = by_name[writer], first + by_name[writer].first
+                writer = by_name[writer].inputs[0]
+            maps.add((writer, first))
+            sources[writer] = by_name.get(writer)
+        readers = [layer for layer in layers if name in layer.inputs]
+        before = tuple(layer for layer in sources.values() if layer is not None)
+        if len(before) != len(sources) or len(readers) != 1:
+            return None
+        return cls(by_name[name], frozenset(maps), before, tuple(parts.values()), readers[0])
+
+    def folded(self, layers: Sequence[Layer]) -> list[Layer]:
+        """The layers with one in place of all of these; where only the projection behind has biases, these stay as a layer."""
+        inputs, bias = self.before[0].inputs, self.before[0].bias
+        whole = [Layer(self.behind.name, "attention", inputs=inputs, n_heads=self.layer.n_heads, bias=bias)]
+        if self.behind.bias and not bias:
+            whole = [
+                Layer(self.layer.name, "attention", inputs=inputs, n_heads=self.layer.n_heads, bias=False),
+                Layer(self.behind.name, "layer_shift", inputs=(self.layer.name,)),
+            ]
+        gone = {layer.name for layer in (*self.before, *self.parts, self.layer)}
+        return [new for layer in layers if layer.name not in gone for new in (whole if layer.name == self.behind.name else [layer])]
+
+    def is_a_layer(self, layers: Sequence[Layer], shapes: Mapping[str, Shape]) -> bool:
+        """Whether queries, keys and values are three linear layers of one sequence, as wide as it, and one stands behind."""
+        ours = {layer.name for layer in (*self.before, *self.parts)}
+        within = {*ours, self.layer.name}
+        biases = {layer.bias for layer in self.before}
+        is_read = any(ours.intersection(layer.inputs) and layer.name not in within for layer in layers)
+        if (
+            (self.layer.groups, self.layer.n_biases, len(self.pieces), len({layer.inputs for layer in self.before})) != (1, 0, 3, 1)
+            or not all(_is_linear(layer) for layer in (*self.before, self.behind))
+            or is_read
+            or len(biases) > 1
+            or (biases == {True} and not self.behind.bias)
+        ):
+            return False
+        source, width = shapes[self.before[0].inputs[0]], shapes[self.layer.name].n_maps
+        written = sum(layer.n_maps for layer in self.before)
+        return source.width == 1 and (source.n_maps, written, self.behind.n_maps) == (width, 3 * width, width)
+
+
+def _with_parts(layers: Sequence[Layer], core: str, pieces: Sequence[Piece], shapes: Mapping[str, Shape]) -> list[Layer]:
+    """The core as a layer of its own; maps that are some of a layer's only are taken from it before."""
+    parts: dict[Piece, Layer] = {}
+    for writer in dict.fromkeys(each for each, *_ in pieces):
+        ours = sorted({piece for piece in pieces if piece[0] == writer}, key=lambda piece: piece[1])
+        first = 0
+        # Heads may hold their queries, keys and values side by side: maps are as many, wherever they begin.
+        for number, piece in enumerate(ours):
+            if piece[2] < shapes[writer].n_maps:
+                first = min(max(first, piece[1]), shapes[writer].n_maps - sum(each[2] for each in ours[number:]))
+                parts[piece] = Layer(
+                    f"{core}_{'qkv'[pieces.index(piece)]}", "part", inputs=(writer,), first=max(first, 0), n_maps=piece[2]
+                )
+                first += piece[2]
+    inputs = tuple(parts[piece].name if piece in parts else piece[0] for piece in pieces)
+    found: list[Layer] = []
+    for layer in layers:
+        found += [*parts.values(), replace(layer, inputs=inputs)] if layer.name == core else [layer]
+    return found
+
+
+def _is_linear(layer: Layer) -> bool:
+    return layer.kind == "conv" and (layer.filter_size, layer.stride, layer.padding, layer.groups) == ((1, 1), (1, 1), (0, 0), 1)

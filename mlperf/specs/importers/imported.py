@@ -8,11 +8,10 @@ from operator import index
 from typing import Any
 
 from mlperf.core.errors import DataError
-from mlperf.specs.importers.heads import Heads, Scores
+from mlperf.specs.importers.heads import Heads, Piece, Scores, with_projections
 from mlperf.specs.importers.padding import Borders, equal_padding
-from mlperf.specs.importers.projections import Piece, with_projections
 from mlperf.specs.network.cnn import CnnSpec
-from mlperf.specs.network.layer import NETWORK_INPUT, Layer
+from mlperf.specs.network.layer import NETWORK_INPUT, RESHAPES, Layer
 from mlperf.specs.network.output_shape import output_shape
 from mlperf.specs.network.shape import Shape, Size
 
@@ -94,6 +93,8 @@ class Imported:
         Samples in the foreign graph's tensors; 1 where that is open.
     tokens : str
         The foreign input, where that is one index for each token.
+    learnt : dict
+        By constant tensor, what it was computed from: learnt numbers by the name of the tensor that holds them.
     """
 
     name: str
@@ -112,6 +113,7 @@ class Imported:
     cores: dict[str, tuple[Piece, ...]] = field(default_factory=dict)
     batch: int = 1
     tokens: str = ""
+    learnt: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.shapes[NETWORK_INPUT] = self.input_shape
@@ -125,14 +127,23 @@ class Imported:
         self.aliases[tensor] = layer.name
         self.layouts[tensor] = _LAYOUTS.get(kind, self.layout(sources[0]))
 
-    def add_core(self, tensor: str, n_maps: int, n_heads: int, factors: Sequence[Piece]) -> None:
-        """A layer that stands for the products of an attention; `finish` makes it whole. ``factors`` are foreign tensors."""
-        pieces = tuple((self._writer(source), first) for source, first in factors)
-        layer = Layer(self._free_name(tensor), "attention", inputs=tuple(writer for writer, _ in pieces), n_heads=n_heads)
+    def add_core(self, tensor: str, n_maps: int, factors: Sequence[Piece], **numbers: Any) -> None:
+        """The products of an attention; `finish` makes it whole. ``factors`` are queries, keys and values, as foreign tensors."""
+        pieces = tuple((self._writer(source), first, size) for source, first, size in factors)
+        layer = Layer(self._free_name(tensor), "attend", inputs=tuple(writer for writer, *_ in pieces), **numbers)
         self.shapes[layer.name] = replace(self.shapes[pieces[0][0]], n_maps=n_maps)
         self.layers.append(layer)
         self.cores[layer.name] = pieces
-        self.aliases[tensor], self.layouts[tensor] = layer.name, TOKENS_FIRST
+        self.aliases[tensor] = layer.name
+        self.layouts[tensor] = TOKENS_FIRST if self.shapes[layer.name].width == 1 else "bhwc"
+
+    def copied(self, tensor: str, source: str) -> None:
+        """``tensor`` holds all numbers of ``source``, laid out anew: a pass over them, one for several such in a row."""
+        layer = next((each for each in self.layers if each.name == self._writer(source)), None)
+        if layer is not None and layer.kind == "part" and layer.n_maps == self.shapes[layer.inputs[0]].n_maps:
+            self.same(tensor, source)
+        else:
+            self.add(tensor, "part", [source], n_maps=self.shape(source).n_maps)
 
     def joined(self, tensor: str, kind: str, sources: Sequence[str]) -> None:
         """A sum or concatenation; of one tensor alone it is that tensor."""
@@ -140,6 +151,20 @@ class Imported:
             self.same(tensor, sources[0])
         else:
             self.add(tensor, kind, sources)
+
+    def turned(self, source: str) -> str:
+        """A tensor of tokens with each map as a token, and the tokens as maps, laid out anew; the foreign one is the same."""
+        shape, tensor = self.shape(source), f"{source}_turned"
+        if tensor not in self.aliases:
+            self.copied(f"{tensor}_copy", source)
+            self.add(tensor, "unflatten", [f"{tensor}_copy"], n_maps=shape.height, output_size=(shape.n_maps, 1))
+            self.layouts[tensor] = {TOKENS_LAST: TOKENS_FIRST, TOKENS_FIRST: TOKENS_LAST}[self.layout(source)]
+        return tensor
+
+    def alike(self, sources: Sequence[str]) -> list[str]:
+        """The same foreign tensors, turned where maps of one are the tokens of the first."""
+        first, turned = self.layout(sources[0]), {TOKENS_FIRST: TOKENS_LAST, TOKENS_LAST: TOKENS_FIRST}
+        return [sources[0], *(self.turned(each) if self.layout(each) == turned.get(first) else each for each in sources[1:])]
 
     def same(self, tensor: str, source: str, layout: str = "") -> None:
         """``tensor`` holds the same numbers as ``source``, perhaps in another order: no layer."""
@@ -199,6 +224,8 @@ class Imported:
 
     def linear(self, tensor: str, source: str, n_inputs: int, n_maps: int, *, bias: bool) -> None:
         """A product with weights: of whole samples, or of the maps at each place where these come last."""
+        if self.layout(source) == TOKENS_LAST and n_inputs == self.shape(source).height:
+            source = self.turned(source)
         if self.layout(source) in MAPS_LAST:
             self.check_width(tensor, "maps", n_inputs, self.shape(source).n_maps)
             self.add(tensor, "conv", [source], n_maps=n_maps, filter_size=(1, 1), bias=bias)
@@ -259,8 +286,8 @@ class Imported:
             "g": groups,
             "h": ours.height,
             "w": ours.width,
-            "t": ours.height,
-            **dict.fromkeys("mn", self.batch * ours.height),
+            "t": ours.map_size,
+            **dict.fromkeys("mn", self.batch * ours.map_size),
         }
 
     def state(self, tensor: str, state: tuple[str, int]) -> None:
@@ -288,7 +315,7 @@ class Imported:
 
     def finish(self) -> CnnSpec:
         """The whole network, with inputs left implicit where they are the layer before."""
-        whole = with_projections(self.name, self.layers, self.shapes, self.cores)
+        whole = with_projections(_read_by_any(self.layers), self.shapes, self.cores)
         before = (NETWORK_INPUT, *(layer.name for layer in whole))
         layers = [
             replace(layer, inputs=()) if layer.inputs == (last,) else layer for last, layer in zip(before, whole, strict=False)
@@ -311,6 +338,17 @@ class Imported:
         while name in self.shapes:
             name += "_"
         return name
+
+
+def _read_by_any(layers: Sequence[Layer]) -> list[Layer]:
+    """The layers without other shapes of a tensor in which nothing reads it."""
+    kept: list[Layer] = []
+    read = {layers[-1].name} if layers else set()
+    for layer in reversed(layers):
+        if layer.kind not in RESHAPES or layer.name in read:
+            kept.append(layer)
+            read.update(layer.inputs)
+    return kept[::-1]
 
 
 IN_TOML = "Write this part of the network as layers in a TOML file, or replace the operation before the import."

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from mlperf.specs.importers.heads import ORDERS, Dim, Heads, Scores, cuts, maps_of, packed, size_of
+from mlperf.specs.importers.heads import ORDERS, ORDERS_OF_MAPS, Axis, Dim, Heads, Scores, cuts, maps_of, packed, size_of
 from mlperf.specs.importers.imported import Imported
 from mlperf.specs.importers.onnx_node import OnnxNode
+
+Learnt = Mapping[str, int]
+"""How many numbers are learnt, by foreign name."""
 
 
 def of_heads(imported: Imported, node: OnnxNode) -> bool:
     """What a node makes of heads or scores; False for uses that are no part of attention."""
-    if node.operator == "MatMul":
-        return product(imported, node)
+    if node.operator in _PRODUCTS and len(node.tensors) == len(node.inputs):
+        return _PRODUCTS[node.operator](imported, node)
     if len(node.tensors) != 1:
         return False
     source = node.tensors[0]
     if source in imported.scores:
-        scores = _SCORES[node.operator](imported.scores[source], node) if node.operator in _SCORES else None
+        node_learnt = {name: size for each in node.inputs for name, size in imported.learnt.get(each, {}).items()}
+        scores = _SCORES[node.operator](imported.scores[source], node, node_learnt) if node.operator in _SCORES else None
         if scores is not None:
             imported.scores[node.output] = scores
         return scores is not None
@@ -29,9 +33,9 @@ def of_heads(imported: Imported, node: OnnxNode) -> bool:
 
 
 def taken_apart(imported: Imported, node: OnnxNode) -> bool:
-    """A reshape that cuts maps into heads, or joins the tokens of all samples."""
+    """Dimensions cut, joined or in another order: maps in heads, places in windows, the tokens of all samples in rows."""
     heads = _heads(imported, node.inputs[0])
-    return heads is not None and _put(imported, node.output, _reshape(heads, node))
+    return heads is not None and _put(imported, node.output, _HEADS[node.operator](heads, node))
 
 
 def product(imported: Imported, node: OnnxNode) -> bool:
@@ -43,53 +47,157 @@ def product(imported: Imported, node: OnnxNode) -> bool:
     if scores is not None:
         return scores.are_weights and _with_values(imported, node.output, scores, factor)
     query = _heads(imported, left)
-    if query is None or not _are_factors(query, factor, query.dims[-2:], factor.dims[:-3:-1]):
+    if query is None or not _is_head(query.dims[-2:]) or not _is_head(factor.dims[:-3:-1]):
         return False
-    imported.scores[node.output] = Scores(query, factor)
+    if not _meet(query.dims[:-2], factor.dims[:-2]) or _named([query.dims[-1]]) != _named(factor.dims[-2:-1]):
+        return False
+    imported.scores[node.output] = Scores(query, factor, query.dims[:-2])
     return True
 
 
-def _are_factors(query: Heads, other: Heads, own: tuple[Dim, ...], others: tuple[Dim, ...]) -> bool:
-    """Whether tokens meet tokens, maps as many maps, and heads the same heads: one that has the same sizes."""
-    same = [[(axis.letter, axis.size) for axis in dim] for dim in (*query.dims[:-2], *own)]
-    return same == [[(axis.letter, axis.size) for axis in dim] for dim in (*other.dims[:-2], *others)] and _is_head(own)
+def einsum(imported: Imported, node: OnnxNode) -> bool:
+    """A product of matrices by the names of its dimensions: those that all three have in common stand before."""
+    words = node.attributes["equation"].decode().replace(" ", "").split("->")
+    names = words[0].split(",") if len(words) == 2 else []
+    if len(names) != 2 or len(node.tensors) != 2 or any(len(set(word)) != len(word) for word in (*names, words[1])):
+        return False
+    left, right, out = *map(set, names), set(words[1])
+    common = [letter for letter in words[1] if letter in left & right & out]
+    rows, inner, columns = left & out - right, left & right - out, right & out - left
+    if (
+        min(len(each) for each in (rows, inner, columns)) != 1
+        or {len(rows), len(inner), len(columns)} != {1}
+        or left | right != out | inner
+    ):
+        return False
+    order = [*common, *rows, *inner], [*common, *inner, *columns], [*common, *rows, *columns]
+    inputs = []
+    for name, tensor, wanted in zip(names, node.inputs, order, strict=False):
+        if tensor in imported.scores:
+            if list(name) != wanted:
+                return False
+            inputs.append(tensor)
+            continue
+        heads = _heads(imported, tensor)
+        if heads is None or len(heads.dims) != len(name):
+            return False
+        inputs.append(f"{node.output}_{len(inputs)}")
+        imported.heads[inputs[-1]] = replace(heads, dims=tuple(heads.dims[name.index(letter)] for letter in wanted))
+    made = f"{node.output}_product"
+    if not product(imported, replace(node, inputs=tuple(inputs), output=made)):
+        return False
+    if made in imported.scores:
+        imported.scores[node.output] = imported.scores[made]
+        return order[2] == list(words[1])
+    found = _heads(imported, made)
+    return found is not None and _put(imported, node.output, found.permuted([order[2].index(letter) for letter in words[1]]))
+
+
+def _meet(ours: Sequence[Dim], theirs: Sequence[Dim]) -> bool:
+    """Whether samples, windows and heads are the same ones; one head of the others may stand for all of ours."""
+    pairs = list(zip(_named(ours), _named(theirs), strict=False))
+    is_shared = [not their and all(letter == "c" for letter, _ in our) for our, their in pairs]
+    return len(ours) == len(theirs) and all(one or our == their for one, (our, their) in zip(is_shared, pairs, strict=True))
+
+
+def _named(dims: Sequence[Dim]) -> list[list[tuple[str, int]]]:
+    """What dimensions hold, wherever it begins: such meet each other in a product."""
+    return [[(axis.letter, axis.size) for axis in dim] for dim in dims]
 
 
 def _is_head(dims: tuple[Dim, ...]) -> bool:
     """Whether these are tokens, and maps of each."""
+    if len(dims) != 2:
+        return False
     tokens, maps = ({axis.letter for axis in dim} for dim in dims)
     return tokens <= {"t"} and maps <= {"c"}
 
 
 def _with_values(imported: Imported, tensor: str, scores: Scores, values: Heads) -> bool:
     """The products of activations as one layer, which stands for all that attention is until its projections are known."""
-    keys = scores.key.dims
-    if not _are_factors(values, values, values.dims[-2:], values.dims[-2:]) or values.dims[-2] != keys[-1]:
+    query, key = scores.query, scores.key
+    if not _is_head(values.dims[-2:]) or _named(values.dims[-2:-1]) != _named([key.dims[-1]]):
         return False
-    if [size_of(dim) for dim in values.dims[:-2]] != [size_of(dim) for dim in keys[:-2]]:
+    if not _meet(scores.outer, values.dims[:-2]):
         return False
-    n_heads = math.prod(axis.size for axis in maps_of(values.dims[:-2]))
-    n_maps = n_heads * size_of(values.dims[-1])
+    pairs = zip(scores.outer, values.dims, strict=False)
+    outer = [tuple(_of_values(*pair) for pair in zip(our, their or our, strict=True)) for our, their in pairs]
+    heads, windows = (math.prod(axis.size for dim in outer for axis in dim if axis.letter == letter) for letter in "ct")
+    n_maps = heads * size_of(values.dims[-1])
     whole = f"{tensor}_heads"
-    imported.add_core(whole, n_maps, n_heads, [(each.base, each.first) for each in (scores.query, scores.key, values)])
-    return _put(imported, tensor, Heads(whole, packed(values.dims)))
+    pieces = [(each.base, each.first, math.prod(axis.size for axis in maps_of(each.dims))) for each in (query, key, values)]
+    imported.add_core(whole, n_maps, pieces, n_heads=heads, groups=windows, n_biases=sum(scores.learnt.values()))
+    return _put(imported, tensor, Heads(whole, packed((*outer, query.dims[-2], values.dims[-1]))))
+
+
+def _of_values(ours: Axis, theirs: Axis) -> Axis:
+    """Samples and tokens stand where those of the queries did, maps are those of the values."""
+    return theirs if ours.letter == "c" else ours
 
 
 def _heads(imported: Imported, tensor: str) -> Heads | None:
     """The heads of a tensor; all of it as one where it is a tensor of tokens."""
-    if tensor in imported.heads or tensor not in imported.aliases or imported.layout(tensor) not in ORDERS:
+    if tensor in imported.heads or tensor not in imported.aliases or imported.layout(tensor) not in (*ORDERS, *ORDERS_OF_MAPS):
         return imported.heads.get(tensor)
     return Heads.whole(tensor, imported.layout(tensor), imported.sizes(tensor))
 
 
 def _put(imported: Imported, tensor: str, heads: Heads | None) -> bool:
-    """Remember heads, or that they are a whole tensor in some order."""
-    order = heads.order(imported.sizes(heads.base)) if heads is not None else ""
-    if heads is not None and order:
-        imported.same(tensor, heads.base, order)
-    elif heads is not None:
+    """Remember heads, or that they are a whole tensor in some order: maps laid out as tokens, or tokens as maps."""
+    if heads is None:
+        return False
+    sizes = imported.sizes(heads.base)
+    order, (as_maps, size) = heads.order(sizes), heads.as_maps(sizes)
+    if order in ORDERS and imported.shape(heads.base).width > 1:
+        imported.add(tensor, "tokens", [heads.base])
+    elif order:
+        imported.same(tensor, heads.base)
+    elif as_maps:
+        imported.add(tensor, "unflatten", [heads.base], n_maps=sizes["c"], output_size=size)
+    else:
         imported.heads[tensor] = heads
-    return heads is not None
+        return True
+    imported.layouts[tensor] = order or as_maps
+    return True
+
+
+def in_order(imported: Imported, tensor: str, layout: str) -> bool:
+    """Make a layer of heads that are all numbers of a tensor, laid out anew; False for parts, or samples among other things."""
+    heads = imported.heads[tensor]
+    sizes = imported.sizes(heads.base)
+    is_apart = len(heads.dims) == len(layout) and heads.dims[0] == (Axis("b", 1, sizes["b"]),) * (sizes["b"] > 1)
+    if not is_apart or not heads.is_complete(sizes):
+        return False
+    ours = dict(zip(layout, heads.sizes, strict=True))
+    output_size = (ours["t"], 1) if "t" in ours else (ours["h"], ours["w"])
+    imported.copied(f"{tensor}_copy", heads.base)
+    imported.add(tensor, "unflatten", [f"{tensor}_copy"], n_maps=ours["c"], output_size=output_size)
+    imported.layouts[tensor] = layout
+    del imported.heads[tensor]
+    return True
+
+
+def as_piece(imported: Imported, tensor: str) -> str:
+    """A tensor of its own for heads that are all places of some of the maps; else nothing. The heads are of it afterwards."""
+    heads = imported.heads[tensor]
+    sizes, n_maps = imported.sizes(heads.base), math.prod(axis.size for axis in maps_of(heads.dims))
+    if heads.is_scaled or math.prod(heads.sizes) != sizes["b"] * sizes["t"] * n_maps:
+        return ""
+    alias = f"{tensor}_piece"
+    imported.part(alias, heads.base, min(heads.first, sizes["c"] - n_maps), n_maps)
+    imported.heads[tensor] = Heads(alias, packed(heads.dims))
+    return alias
+
+
+def at_places(imported: Imported, tensor: str) -> str:
+    """The whole tensor, maps last, of which this one holds all places with all maps, but in another order; else nothing."""
+    heads = imported.heads[tensor]
+    sizes = imported.sizes(heads.base)
+    if not heads.is_complete(sizes) or heads != heads.with_maps(heads.base, sizes["c"]):
+        return ""
+    alias = f"{tensor}_places"
+    imported.same(alias, heads.base, "btc" if imported.shape(heads.base).width == 1 else "bhwc")
+    return alias
 
 
 def _reshape(heads: Heads, node: OnnxNode) -> Heads | None:
@@ -121,11 +229,15 @@ def _gather(heads: Heads, node: OnnxNode) -> Heads | None:
 def _slice(heads: Heads, node: OnnxNode) -> Heads | None:
     """Tensors that follow one another along one dimension."""
     starts, ends, axes, steps = (node.values(place) for place in range(1, 5))
-    if len(starts) != 1 or len(ends) != 1 or len(axes) != 1 or steps not in ([], [1.0]):
+    if not starts or len(starts) != len(ends) or len(starts) != len(axes) or any(step != 1.0 for step in steps):
         return None
-    size = size_of(heads.dims[int(axes[0])])
-    first, last, _ = slice(int(starts[0]), int(ends[0])).indices(size)
-    return heads.part(int(axes[0]), first, last - first)
+    found: Heads | None = heads
+    for start, end, axis in zip(starts, ends, axes, strict=True):
+        size = size_of(heads.dims[int(axis)])
+        first, last, _ = slice(int(start), int(end)).indices(size)
+        if found is not None and (first, last) != (0, size):
+            found = found.part(int(axis), first, last - first)
+    return found
 
 
 def _split(imported: Imported, node: OnnxNode, heads: Heads) -> bool:
@@ -148,18 +260,47 @@ def _is_number(node: OnnxNode) -> bool:
     return all(math.prod(node.dims(place)) == 1 for place, name in enumerate(node.inputs) if name in node.constants)
 
 
-def _weights(scores: Scores, node: OnnxNode) -> Scores | None:
+def _weights(scores: Scores, node: OnnxNode, _learnt: Learnt) -> Scores | None:
     """A softmax over the keys."""
-    rank = len(scores.query.dims)
+    rank = len(scores.outer) + 2
     is_last = node.attributes.get("axis", -1) % rank == rank - 1
     return replace(scores, are_weights=True) if is_last and not scores.are_weights else None
 
 
-def _masked(scores: Scores, node: OnnxNode) -> Scores | None:
-    """Some pairs of tokens left out, the same for all heads; numbers of each head would be learnt."""
-    dims = [node.dims(place)[:-2] for place, name in enumerate(node.inputs) if name in node.constants]
-    stretched = [(dim, size) for each in dims for dim, size in zip(scores.query.dims[-3::-1], each[::-1], strict=False) if size > 1]
-    return scores if not scores.are_weights and not any(maps_of([dim]) for dim, _ in stretched) else None
+def _masked(scores: Scores, node: OnnxNode, learnt: Learnt) -> Scores | None:
+    """Some pairs of tokens left out, the same for all heads, or numbers that are learnt for each."""
+    if scores.are_weights or node.tensors != (node.tensors[0],):
+        return None
+    dims = [node.dims(place) for place, name in enumerate(node.inputs) if name in node.constants]
+    stretched = [dim for each in dims for dim, size in zip(scores.outer[::-1], each[-3::-1], strict=False) if size > 1]
+    # A mask is a tensor of the file itself; of one head too, numbers that are looked up in a table or computed are learnt.
+    is_mask = all(math.prod(each) in (1, *learnt.values()) for each in dims) or not learnt
+    if not maps_of(stretched) and is_mask:
+        return scores
+    return replace(scores, learnt={**scores.learnt, **learnt}) if learnt else None
+
+
+def _times(scores: Scores, node: OnnxNode, learnt: Learnt) -> Scores | None:
+    """One number, or one that is learnt for each head."""
+    return scores if _is_number(node) else _masked(scores, node, learnt)
+
+
+def _in_rows(scores: Scores, node: OnnxNode, _learnt: Learnt) -> Scores | None:
+    """Samples, heads and windows apart or together; queries and keys as they were."""
+    wanted = [int(size) for size in node.values(1)]
+    inner = (size_of(scores.query.dims[-2]), size_of(scores.key.dims[-1]))
+    outer = Heads("", scores.outer).reshaped(wanted[:-2]) if tuple(wanted[-2:]) == inner else None
+    return replace(scores, outer=outer.dims) if outer is not None else None
+
+
+def _same_scores(scores: Scores, _node: OnnxNode, _learnt: Learnt) -> Scores | None:
+    return scores
+
+
+def _unpadded(heads: Heads, node: OnnxNode) -> Heads | None:
+    """Nothing put around."""
+    pads = node.attributes.get("pads") or node.values(1)
+    return heads if pads and not any(pads) else None
 
 
 _HEADS: Mapping[str, Callable[[Heads, OnnxNode], Heads | None]] = {
@@ -169,13 +310,17 @@ _HEADS: Mapping[str, Callable[[Heads, OnnxNode], Heads | None]] = {
     "Unsqueeze": _unsqueeze,
     "Gather": _gather,
     "Slice": _slice,
+    "Pad": _unpadded,
     **dict.fromkeys(("Mul", "Div"), _scaled),
     **dict.fromkeys(("Identity", "Cast"), lambda heads, _node: heads),
 }
 
-_SCORES: Mapping[str, Callable[[Scores, OnnxNode], Scores | None]] = {
+_SCORES: Mapping[str, Callable[[Scores, OnnxNode, Learnt], Scores | None]] = {
     "Softmax": _weights,
-    **dict.fromkeys(("Mul", "Div"), lambda scores, node: scores if _is_number(node) else None),
+    "Reshape": _in_rows,
+    **dict.fromkeys(("Mul", "Div"), _times),
     **dict.fromkeys(("Add", "Where"), _masked),
-    **dict.fromkeys(("Identity", "Cast", "Dropout"), lambda scores, _node: scores),
+    **dict.fromkeys(("Identity", "Cast", "Dropout"), _same_scores),
 }
+
+_PRODUCTS = {"MatMul": product, "Einsum": einsum}

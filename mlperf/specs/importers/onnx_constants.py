@@ -12,6 +12,9 @@ import numpy as np
 MOST_ELEMENTS = 4096
 """Larger tensors are weights: only their shape is followed."""
 
+FLOATING = (1, 10, 11, 16)
+"""TensorProto.FLOAT, FLOAT16, DOUBLE and BFLOAT16."""
+
 VIEWS = ("Identity", "Transpose", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten")
 """Operators that hand on the same numbers in another shape, order or format."""
 
@@ -30,6 +33,24 @@ def known_tensors(graph: Any) -> dict[str, Any]:
                 dtype = np.int64 if "int" in attribute.name else np.float32
                 known[node.output[0]] = numpy_helper.from_array(np.asarray(get_attribute_value(attribute), dtype=dtype))
     return known
+
+
+def learnt_tensors(graph: Any, known: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """What constants are made of: by name, learnt tensors and the numbers that these hold.
+
+    Learnt are weights, tables and vectors of the file in floating point. Tensors of more than two sizes beyond 1 are not, where
+    others meet them: those hold places of tokens, as do whole numbers.
+    """
+    found = {each.name: {each.name: math.prod(each.dims)} for each in graph.initializer if each.data_type in FLOATING}
+    for node in graph.node:
+        sources = [name for name in node.input if name in found]
+        if not sources or any(name and name not in found and name not in known for name in node.input):
+            continue
+        merged = {name: size for source in sources for name, size in found[source].items()}
+        if len(merged) > 1:
+            merged = {name: size for name, size in merged.items() if sum(dim > 1 for dim in known[name].dims) <= 2}
+        found.update(dict.fromkeys(node.output, merged))
+    return found
 
 
 def with_sizes(graph: Any, folder: Path) -> None:
@@ -77,6 +98,10 @@ def computed_tensors(proto: Any, constants: Mapping[str, Any], opsets: Sequence[
     """
     inputs = [name for name in dict.fromkeys(proto.input) if name]
     if not inputs or any(name not in constants for name in inputs):
+        return
+    if proto.op_type == "Shape":
+        bounds = {each.name: each.i for each in proto.attribute}
+        yield proto.output[0], size_tensor(constants[inputs[0]].dims[bounds.get("start", 0) : bounds.get("end")])
         return
     if any(attribute.HasField("g") or attribute.graphs for attribute in proto.attribute):
         return

@@ -10,11 +10,20 @@ from typing import Any
 from mlperf.core.errors import PATH, DataError, MissingExtraError, check_type
 from mlperf.specs.importers.imported import IN_TOML, Imported, sample_shape, unknown_operation
 from mlperf.specs.importers.onnx_attention import of_heads
-from mlperf.specs.importers.onnx_constants import computed_tensors, is_lookup, known_tensors, own_tensor, size_tensor, with_sizes
+from mlperf.specs.importers.onnx_constants import (
+    computed_tensors,
+    is_lookup,
+    known_tensors,
+    learnt_tensors,
+    own_tensor,
+    size_tensor,
+    with_sizes,
+)
 from mlperf.specs.importers.onnx_input import RECURRENT, TOKENS, input_layout
 from mlperf.specs.importers.onnx_node import OnnxNode
 from mlperf.specs.importers.onnx_nodes import NODES
 from mlperf.specs.importers.onnx_patterns import whole_functions
+from mlperf.specs.importers.onnx_places import of_laid_out, of_pieces, of_places
 from mlperf.specs.importers.onnx_recurrent import of_states
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.layer import NETWORK_INPUT
@@ -37,8 +46,19 @@ HINTS: Mapping[str, str] = {
 }
 """What to do about operators that will never have a layer."""
 
+APART = (
+    "Maps cut into heads, and places into windows, may meet in products of attention with a softmax between, be read by layers "
+    "over the maps at each place, and be put together again: write another use as layers in a TOML file, or replace it before "
+    "the import."
+)
+"""What to do about a tensor that is not as a layer wrote it."""
+
 DOMAINS = ("", "ai.onnx", "com.microsoft")
 """Sets of operators whose names mean what they mean here."""
+
+
+OF_HEADS = (of_places, of_pieces, of_heads, of_laid_out)
+"""What may know a node that reads maps of heads or places in another order."""
 
 
 def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None, name: str | None = None) -> CnnSpec:
@@ -77,6 +97,7 @@ def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None,
     for proto in graph.node:
         with _as_onnx_says(f"network {imported.name!r}, node {proto.name!r} ({proto.op_type})"):
             constants.update(_computed(imported, constants, proto, model.opset_import))
+    imported.learnt = learnt_tensors(graph, constants)
     with _as_onnx_says(str(path)):
         nodes = whole_functions(graph, constants)
     for proto in nodes:
@@ -168,8 +189,8 @@ def _add_node(imported: Imported, constants: dict[str, Any], proto: Any, opsets:
     if any(name in imported.states for name in node.inputs) and of_states(imported, node):
         return
     if any(name in imported.heads or name in imported.scores for name in node.inputs):
-        if not of_heads(imported, node):
-            raise _unknown(imported, node, f"{node.operator}{node.remark} of heads of attention")
+        if not any(rule(imported, node) for rule in OF_HEADS):
+            raise _unknown(imported, node, f"{node.operator}{node.remark} of heads or windows", APART)
         return
     if proto.domain not in DOMAINS:
         raise _unknown(imported, node, f"{proto.domain}.{node.operator}{node.remark}")
@@ -185,14 +206,14 @@ def _computed(imported: Imported, constants: dict[str, Any], proto: Any, opsets:
     return computed_tensors(proto, constants, opsets)
 
 
-def _unknown(imported: Imported, node: OnnxNode, operation: str) -> DataError:
+def _unknown(imported: Imported, node: OnnxNode, operation: str, hint: str = IN_TOML) -> DataError:
     """The error for a node that has no layer; numbers that are not there come first."""
     if node.unread and node.operator in READS_NUMBERS:
         got = f"got {operation} by numbers that are kept in {node.unread!r}, expected that file beside the model"
         return DataError(
             got, place=f"network {imported.name!r}, node {node.name!r}", hint="Put the exporter's files into one folder."
         )
-    return unknown_operation(imported.name, node.name, operation, HINTS.get(node.operator, IN_TOML))
+    return unknown_operation(imported.name, node.name, operation, HINTS.get(node.operator, hint))
 
 
 def _sizes(imported: Imported, proto: Any) -> list[int]:

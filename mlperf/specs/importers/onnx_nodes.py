@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from mlperf.specs.importers.imported import STEPS_FIRST, TOKENS_FIRST, Imported
-from mlperf.specs.importers.onnx_attention import product
+from mlperf.specs.importers.imported import STEPS_FIRST, TOKENS_FIRST, TOKENS_LAST, Imported
+from mlperf.specs.importers.onnx_attention import einsum, product
 from mlperf.specs.importers.onnx_input import RECURRENT
 from mlperf.specs.importers.onnx_node import OnnxNode, Rule
 from mlperf.specs.importers.onnx_parts import slice_maps, split_maps
@@ -36,6 +36,8 @@ def _matmul(imported: Imported, node: OnnxNode) -> bool:
     """A linear layer; of two tensors part of attention."""
     if len(node.tensors) == len(node.inputs):
         return product(imported, node)
+    if node.inputs[0] in node.constants:
+        return False
     return _fc(imported, node, is_transposed=False, bias=False)
 
 
@@ -51,7 +53,7 @@ def _fc(imported: Imported, node: OnnxNode, *, is_transposed: bool, bias: bool) 
 def _add(imported: Imported, node: OnnxNode) -> bool:
     """A sum of tensors; with a constant the bias of the layer before, one number, one for each map, or a position embedding."""
     if len(node.tensors) == len(node.inputs):
-        imported.joined(node.output, "add", node.inputs)
+        imported.joined(node.output, "add", imported.alike(node.inputs))
         return True
     if len(node.tensors) != 1:
         return False
@@ -71,14 +73,18 @@ def _add(imported: Imported, node: OnnxNode) -> bool:
 def _multiply(imported: Imported, node: OnnxNode) -> bool:
     """A product of tensors, or with one number, or layer scale where one operand is another constant."""
     if len(node.tensors) == len(node.inputs):
-        imported.add(node.output, "multiply", sorted(node.inputs, key=lambda name: -imported.shape(name).size))
+        sources = imported.alike(sorted(node.inputs, key=lambda name: -imported.shape(name).size))
+        imported.add(node.output, "multiply", sources)
         return True
     if len(node.tensors) != 1:
         return False
     constant = next(place for place, name in enumerate(node.inputs) if name in node.constants)
     if math.prod(node.dims(constant)) == 1:
         return imported.number(node.output, node.tensors[0])
-    return imported.with_constant(node.output, "layer_scale", node.tensors[0], node.dims(constant))
+    source, dims = node.tensors[0], node.dims(constant)
+    if imported.layout(source) == TOKENS_LAST and not imported.varies_by_map(source, dims):
+        source = imported.turned(source)
+    return imported.with_constant(node.output, "layer_scale", source, dims)
 
 
 def _stochastic_depth(imported: Imported, node: OnnxNode) -> bool:
@@ -92,7 +98,13 @@ def _stochastic_depth(imported: Imported, node: OnnxNode) -> bool:
 
 
 def _number(imported: Imported, node: OnnxNode) -> bool:
-    """A difference or quotient with one number, or with one for each map, as pictures are normalised at the entry."""
+    """A difference or quotient with one number, or with one for each map, as pictures are normalised at the entry.
+
+    A difference of two tensors is the work of a sum.
+    """
+    if node.operator == "Sub" and len(node.tensors) == len(node.inputs):
+        imported.add(node.output, "add", node.inputs)
+        return True
     if len(node.tensors) != 1 or len(node.inputs) != 2:
         return False
     constant = next(place for place, name in enumerate(node.inputs) if name in node.constants)
@@ -117,10 +129,17 @@ def _layer_norm(imported: Imported, node: OnnxNode) -> bool:
     sizes = [size for size in node.dims(1) if size > 1]
     if "".join(layout[axis] for axis in axes) != "c" or sizes not in ([], [imported.shape(source).n_maps]):
         return False
-    if node.has_input(1) and not node.has_input(2):
+    shifts = node.has_input(2) and not _is_nothing(imported, node, 2)
+    if node.has_input(1) and not shifts:
         imported.add(f"{node.output}_norm", "layer_norm", [source], bias=False)
         return imported.with_constant(node.output, "layer_scale", f"{node.output}_norm", node.dims(1))
-    return _plain(imported, node, kind="layer_norm", bias=node.has_input(2))
+    return _plain(imported, node, kind="layer_norm", bias=shifts)
+
+
+def _is_nothing(imported: Imported, node: OnnxNode, place: int) -> bool:
+    """Whether an input is zeros that the exporter wrote itself, where the network has no such numbers."""
+    values = node.values(place)
+    return bool(values) and not any(values) and node.inputs[place] not in imported.learnt
 
 
 def _group_norm(imported: Imported, node: OnnxNode) -> bool:
@@ -142,16 +161,15 @@ def _instance_norm(imported: Imported, node: OnnxNode) -> bool:
 
 
 def _gather(imported: Imported, node: OnnxNode) -> bool:
-    """Rows of a table of embeddings, of places or kinds of tokens too; or the first or the last token."""
+    """Rows of a table of embeddings, of places or kinds of tokens too; or one token."""
     axis, table = node.attributes.get("axis", 0), node.dims(0)
     indices = imported.tokens if node.inputs[1] in node.constants else node.inputs[1]
     if len(table) == 2 and axis == 0 and indices:
         imported.add(node.output, "embedding", [indices], n_embeddings=table[0], n_maps=table[1])
         return True
-    layout, n_tokens = imported.layout(node.inputs[0]), imported.shape(node.inputs[0]).height
-    is_one = layout in (TOKENS_FIRST, STEPS_FIRST) and layout[axis] == "t" and not node.dims(1)
-    is_end = node.values(1) in ([0.0], [-1.0], [n_tokens - 1.0])
-    return is_one and is_end and _plain(imported, node, kind="select_token")
+    layout = imported.layout(node.inputs[0])
+    is_one = layout in (TOKENS_FIRST, STEPS_FIRST) and layout[axis] == "t" and not node.dims(1) and len(node.values(1)) == 1
+    return is_one and _plain(imported, node, kind="select_token")
 
 
 def _concat(imported: Imported, node: OnnxNode) -> bool:
@@ -159,12 +177,62 @@ def _concat(imported: Imported, node: OnnxNode) -> bool:
     if not node.tensors:
         return False
     along = imported.layout(node.tensors[0])[node.attributes["axis"]]
-    if along == "t" and node.dims(0)[1:] == (1, imported.shape(node.tensors[0]).n_maps) and len(node.inputs) == 2:
-        imported.add(node.output, "class_token", node.tensors)
-        return True
+    if along == "t" and len(node.tensors) == 1:
+        return _class_tokens(imported, node)
     if along != "c" or len(node.tensors) != len(node.inputs):
         return False
     imported.joined(node.output, "concat", node.inputs)
+    return True
+
+
+def _class_tokens(imported: Imported, node: OnnxNode) -> bool:
+    """Learnt tokens before or behind the others."""
+    learnt = [node.dims(place) for place, name in enumerate(node.inputs) if name in node.constants]
+    if any(len(dims) != 3 or dims[2] != imported.shape(node.tensors[0]).n_maps for dims in learnt):
+        return False
+    imported.add(node.output, "class_token", node.tensors, n_tokens=sum(dims[1] for dims in learnt))
+    return True
+
+
+def _unit_length(imported: Imported, node: OnnxNode) -> bool:
+    """The maps at each place as a vector of length 1: a norm without numbers of its own."""
+    layout = imported.layout(node.inputs[0])
+    is_last = "".join(layout[axis] for axis in node.attributes.get("axes", (-1,))) == "c"
+    return is_last and _plain(imported, node, kind="layer_norm", bias=False)
+
+
+def _response(imported: Imported, node: OnnxNode) -> bool:
+    """One number a map from all its places, then a norm over the maps of these."""
+    pooled = f"{node.output}_length"
+    if not imported.global_pool(pooled, node.inputs[0], node.attributes["axes"], keeps=True):
+        return False
+    imported.add(node.output, "layer_norm", [pooled], bias=False)
+    return True
+
+
+def _squares_to_maps(imported: Imported, node: OnnxNode) -> bool:
+    """Squares of places as maps of fewer places: a copy."""
+    source, size = node.inputs[0], node.attributes["blocksize"]
+    shape, layout = imported.shape(source), imported.layout(source)
+    if layout not in ("bchw", "bhwc") or shape.height % size or shape.width % size:
+        return False
+    copy = f"{node.output}_copy"
+    imported.copied(copy, source)
+    output_size = (shape.height // size, shape.width // size)
+    imported.add(node.output, "unflatten", [copy], n_maps=shape.n_maps * size**2, output_size=output_size)
+    imported.layouts[node.output] = layout
+    return True
+
+
+def _power(imported: Imported, node: OnnxNode) -> bool:
+    """Of every element, by one number."""
+    return node.tensors == node.inputs[:1] and math.prod(node.dims(1)) == 1 and imported.number(node.output, node.inputs[0])
+
+
+def _rolled(imported: Imported, node: OnnxNode) -> bool:
+    """Rows or columns from one end put to the other: a copy."""
+    imported.copied(node.output, node.inputs[0])
+    imported.layouts[node.output] = imported.layout(node.inputs[0])
     return True
 
 
@@ -198,7 +266,7 @@ def _clip(imported: Imported, node: OnnxNode) -> bool:
     return _plain(imported, node, kind="activation", function=("relu", "relu6")[n_bounds - 1]) if n_bounds else same(imported, node)
 
 
-_ACTIVATIONS = {
+ACTIVATIONS = {
     "Relu": "relu",
     "LeakyRelu": "leaky_relu",
     **dict.fromkeys(("Elu", "Selu", "Celu"), "elu"),
@@ -217,6 +285,7 @@ NODES: Mapping[str, Rule] = {
     "Conv": conv,
     "Gemm": _gemm,
     "MatMul": _matmul,
+    "Einsum": einsum,
     "MaxPool": partial(pool, mode="max"),
     "AveragePool": partial(pool, mode="average"),
     "GlobalMaxPool": partial(global_pool, mode="max"),
@@ -227,7 +296,14 @@ NODES: Mapping[str, Rule] = {
     "ConvTranspose": transposed_conv,
     "Transpose": transpose,
     "LayerNormalization": _layer_norm,
+    "RMSNormalization": _layer_norm,
     "GroupNormalization": _group_norm,
+    "LpNormalization": _unit_length,
+    "RotaryEmbedding": partial(_plain, kind="activation", function="identity"),
+    "GlobalResponse": _response,
+    "Roll": _rolled,
+    "SpaceToDepth": _squares_to_maps,
+    "Pow": _power,
     "InstanceNormalization": _instance_norm,
     "Gather": _gather,
     "Resize": resize,
@@ -258,5 +334,5 @@ NODES: Mapping[str, Rule] = {
     "Min": _bounded,
     "Slice": slice_maps,
     "Split": split_maps,
-    **{operator: partial(_plain, kind="activation", function=function) for operator, function in _ACTIVATIONS.items()},
+    **{operator: partial(_plain, kind="activation", function=function) for operator, function in ACTIVATIONS.items()},
 }

@@ -1,4 +1,4 @@
-"""ONNX operators that take some of the maps, or one token."""
+"""ONNX operators that take some of the maps or tokens."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BATCH_END = 2**31 - 1
 
 
 def slice_maps(imported: Imported, node: OnnxNode) -> bool:
-    """All of a tensor, maps that follow one another, or the first or the last token; of other parts there is no layer."""
+    """All of a tensor, maps that follow one another, or such tokens; of other parts there is no layer."""
     given = [node.values(place) for place in range(1, len(node.inputs))]
     old = [[float(end) for end in node.attributes.get(name, ())] for name in ("starts", "ends", "axes")]
     starts, ends, axes, steps = [*(given or old), [], [], [], []][:4]
@@ -26,27 +26,27 @@ def slice_maps(imported: Imported, node: OnnxNode) -> bool:
         # How many samples there are is open: only an end that no batch reaches is behind all.
         length = sizes.get(letter, BATCH_END)
         first, last = (int(min(max(place + length * (place < 0), 0), length)) for place in (start, end))
-        is_end = letter == "t" and (first, last) in ((0, 1), (length - 1, length))
-        if letter != "c" and not is_end and (first, last) != (0, length):
+        is_some = letter == "t" and first < last
+        if letter != "c" and not is_some and (first, last) != (0, length):
             return False
         taken[letter] = (first, last)
     first, last = taken["c"]
     if first >= last:
         return False
-    source = _one_token(imported, node, taken.get("t", (0, 0)))
+    source = _some_tokens(imported, node, taken.get("t", (0, shape.height)))
     imported.part(node.output, source, first, last - first)
     return True
 
 
-def _one_token(imported: Imported, node: OnnxNode, taken: tuple[int, int]) -> str:
-    """The tensor with the taken token alone, in the order that it had; the tensor itself where all are taken."""
-    source = node.inputs[0]
-    if taken[1] - taken[0] != 1 or imported.shape(source).height == 1:
+def _some_tokens(imported: Imported, node: OnnxNode, taken: tuple[int, int]) -> str:
+    """The tensor with the taken tokens alone, in the order that it had; the tensor itself where all are taken."""
+    source, n_tokens = node.inputs[0], taken[1] - taken[0]
+    if n_tokens == imported.shape(source).height:
         return source
-    token = f"{node.output}_token"
-    imported.add(token, "select_token", [source])
-    imported.layouts[token] = imported.layout(source)
-    return token
+    tokens = f"{node.output}_token"
+    imported.add(tokens, "select_token", [source], n_tokens=n_tokens)
+    imported.layouts[tokens] = imported.layout(source)
+    return tokens
 
 
 def split_maps(imported: Imported, node: OnnxNode) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,6 +13,10 @@ RANDOM = ("RandomUniform", "RandomUniformLike", "RandomNormal", "RandomNormalLik
 """Operators that draw numbers."""
 ARITHMETIC = ("Add", "Mul", "Div", "Pow")
 """What the argument of a GELU's error function or tangent is made of."""
+OPEN_END = 2**31 - 1
+"""What exporters write for an end behind everything, at least."""
+SWAPS = ("Slice", "Split", "Neg", "Unsqueeze", "Squeeze", "Concat", "Reshape", "Cast", "Shape", "Gather", "Add", "Mul", "Div")
+"""What swaps the numbers of pairs is made of, sizes of reshapes included."""
 PARTS_OF_NORMS = ("GroupNormalization", "InstanceNormalization")
 """Operators that may be the core of a norm of groups."""
 
@@ -84,19 +89,50 @@ class _Links:
 
     def arithmetic(self, name: str, source: str) -> list[Any]:
         """The nodes by which ``name`` follows from ``source`` and constants; none where it follows from anything else."""
+        return self.made_of(name, source, ARITHMETIC)
+
+    def made_of(self, name: str, source: str, operators: Sequence[str]) -> list[Any]:
+        """As `arithmetic`, by other operators."""
         found: dict[int, Any] = {}
         waiting = [name]
         while waiting:
             tensor = waiting.pop()
             if tensor == source or tensor in self.constants:
                 continue
-            node = self.written_by(tensor, *ARITHMETIC)
+            node = self.written_by(tensor, *operators)
             if node is None:
                 return []
             if id(node) not in found:
                 found[id(node)] = node
                 waiting += node.input
         return list(found.values())
+
+    def slice_of(self, node: Any) -> tuple[float, float, float]:
+        """Begin, end and dimension of a Slice along one; of another no numbers."""
+        from onnx.numpy_helper import to_array
+
+        given = [self.constants.get(name) for name in node.input[1:]]
+        if len(given) < 3 or any(each is None or each.data_location or list(each.dims) != [1] for each in given):
+            return (math.nan, math.nan, math.nan)
+        first, end, axis, step = (float(to_array(each)[0]) for each in (*given, *given[:1])[:4])
+        return (first, end, axis) if len(given) == 3 or step == 1.0 else (math.nan, math.nan, math.nan)
+
+    def slices(self, name: str) -> tuple[list[Any], str]:
+        """Slices of slices that ``name`` is, and the tensor that the first of them reads."""
+        found: list[Any] = []
+        while (node := self.written_by(name, "Slice")) is not None:
+            found.append(node)
+            name = node.input[0]
+        return found, name
+
+    def step_of(self, node: Any) -> float:
+        """Step of a Slice along one dimension; of another no number."""
+        from onnx.numpy_helper import to_array
+
+        tensor = self.constants.get(node.input[4]) if len(node.input) > 4 else None
+        if tensor is None:
+            return 1.0 if len(node.input) < 5 else math.nan
+        return float(to_array(tensor)[0]) if list(tensor.dims) == [1] and not tensor.data_location else math.nan
 
     def axes(self, node: Any) -> tuple[int, ...]:
         """Dimensions of a ReduceMean that keeps their places, of the attribute (old files) or the second input."""
@@ -170,6 +206,98 @@ def _layer_norm(links: _Links, node: Any) -> Iterator[Found]:
         yield inner, last, "LayerNormalization", [mean.input[0], *learnt], {"axes": links.axes(mean)}
 
 
+def _rms_norm(links: _Links, node: Any) -> Iterator[Found]:
+    """``x / sqrt(mean of squares + epsilon)``, as a quotient or with the reciprocal, times a scale where one is learnt."""
+    if node.op_type not in ("Div", "Mul") or len(node.input) != 2 or links.written_by(node.input[0], "Sub"):
+        return
+    source, factor = node.input
+    inverse: Any = links.written_by(factor, "Reciprocal") or _one_over(links, factor) if node.op_type == "Mul" else None
+    root: Any = links.written_by(inverse.input[-1] if inverse is not None else factor, "Sqrt")
+    total = links.written_by(root.input[0], "Add") if root is not None else None
+    mean = links.written_by(links.beside_constant(total, "Add"), "ReduceMean")
+    square: Any = links.written_by(mean.input[0], "Pow", "Mul") if mean is not None else None
+    if square is None or not set(square.input) <= {source, *links.constants} or (node.op_type == "Mul" and inverse is None):
+        return
+    inner, last, learnt = [each for each in (square, mean, total, root, inverse) if each is not None], node, []
+    product = links.only_reader(node, "Mul")
+    if links.beside_constant(product, "Mul"):
+        learnt = [name for name in product.input if name in links.constants]
+        inner, last = [*inner, node], product
+    if links.is_closed(inner, last):
+        yield inner, last, "RMSNormalization", [source, *learnt], {"axes": links.axes(mean)}
+
+
+def _unit_length(links: _Links, node: Any) -> Iterator[Found]:
+    """``x / |x|``, the length of at least a small number."""
+    if node.op_type != "Div" or len(node.input) != 2:
+        return
+    stretched: Any = links.written_by(node.input[1], "Expand")
+    bounded: Any = links.written_by(stretched.input[0] if stretched is not None else node.input[1], "Clip", "Max")
+    length: Any = links.written_by(bounded.input[0], "ReduceL2") if bounded is not None else None
+    inner = [each for each in (stretched, bounded, length) if each is not None]
+    if length is not None and length.input[0] == node.input[0] and links.is_closed(inner, node):
+        yield inner, node, "LpNormalization", [node.input[0]], {"axes": links.axes(length)}
+
+
+def _response(links: _Links, node: Any) -> Iterator[Found]:
+    """The length of each map divided by the mean of these lengths, as a global response norm has it."""
+    total: Any = links.written_by(node.input[1], "Add") if node.op_type == "Div" and len(node.input) == 2 else None
+    mean: Any = links.written_by(links.beside_constant(total, "Add"), "ReduceMean")
+    length: Any = links.written_by(node.input[0], "ReduceL2") if mean is not None and mean.input[0] == node.input[0] else None
+    if length is not None and links.is_closed([length, mean, total], node):
+        yield [length, mean, total], node, "GlobalResponse", [length.input[0]], {"axes": links.axes(length)}
+
+
+def _rotation(links: _Links, node: Any) -> Iterator[Found]:
+    """``x cos + r sin``, r being x with the numbers of pairs swapped, one of them negative; of all tokens but the first, too."""
+    is_sum = node.op_type == "Add" and len(node.input) == 2
+    products = [links.written_by(name, "Mul") for name in node.input] if is_sum else [None]
+    if None in products:
+        return
+    sources = [links.beside_constant(each, "Mul") for each in products]
+    for source, swapped in (sources, sources[::-1]) if all(sources) else ():
+        moved = links.made_of(swapped, source, SWAPS)
+        if not any(each.op_type == "Neg" for each in moved):
+            continue
+        inner, last = [*products, *moved], node
+        cast: Any = links.only_reader(node, "Cast")
+        rest, joined = links.written_by(source, "Slice"), links.only_reader(cast or node, "Concat")
+        first: Any = links.written_by(joined.input[0], "Slice") if joined is not None and len(joined.input) == 2 else None
+        if rest is not None and first is not None and first.input[0] == rest.input[0]:
+            inner, last, source = [*inner, rest, first, node, *([cast] if cast else [])], joined, rest.input[0]
+        if links.is_closed(inner, last):
+            yield inner, last, "RotaryEmbedding", [source], {}
+            return
+
+
+def _one_over(links: _Links, name: str) -> Any:
+    """The node that writes 1 divided by something."""
+    node = links.written_by(name, "Div")
+    return node if node is not None and links.is_filled(node.input[0], 1.0) else None
+
+
+def _roll(links: _Links, node: Any) -> Iterator[Found]:
+    """The end of a dimension put before its begin: two slices of one tensor joined."""
+    is_pair = node.op_type == "Concat" and len(node.input) == 2
+    parts: list[Any] = [links.written_by(name, "Slice") for name in node.input] if is_pair else [None]
+    if None in parts or parts[0].input[0] != parts[1].input[0]:
+        return
+    (first, end, axis), (begin, last, other) = (links.slice_of(part) for part in parts)
+    if axis == other and begin == 0 and first == last and end >= OPEN_END and links.is_closed(parts, node):
+        yield parts, node, "Roll", [parts[0].input[0]], {}
+
+
+def _squares(links: _Links, node: Any) -> Iterator[Found]:
+    """Every second row and column, four times from other ones, joined: squares of places become maps."""
+    chains = [links.slices(name) for name in node.input] if node.op_type == "Concat" and len(node.input) == 4 else [([], "")]
+    inner = [each for chain, _ in chains for each in chain]
+    if len({source for _, source in chains}) != 1 or not inner:
+        return
+    steps = [[step for each in chain if (step := links.step_of(each)) != 1.0] for chain, _ in chains]
+    if steps == [[2.0, 2.0]] * 4 and links.is_closed(inner, node):
+        yield inner, node, "SpaceToDepth", [chains[0][1]], {"blocksize": 2}
+
+
 def _stochastic_depth(links: _Links, node: Any) -> Iterator[Found]:
     """A product with drawn numbers, made of nothing that a layer writes."""
     drawn = node if node.op_type in RANDOM else None
@@ -225,6 +353,12 @@ PATTERNS: tuple[Callable[[_Links, Any], Iterator[Found]], ...] = (
     _mish,
     _gelu,
     _layer_norm,
+    _rms_norm,
+    _unit_length,
+    _rotation,
+    _response,
+    _roll,
+    _squares,
     _group_norm,
     _stochastic_depth,
 )

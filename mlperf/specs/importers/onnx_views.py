@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, STEPS_FIRST, TOKENS_FIRST, TOKENS_LAST, Imported
+from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, ROWS_OF_TOKENS, STEPS_FIRST, TOKENS_FIRST, TOKENS_LAST, Imported
 from mlperf.specs.importers.onnx_attention import taken_apart
 from mlperf.specs.importers.onnx_input import ROWS, TOKENS
 from mlperf.specs.importers.onnx_node import OnnxNode
@@ -33,11 +33,14 @@ def transpose(imported: Imported, node: OnnxNode) -> bool:
     order = tuple(node.attributes.get("perm", backwards))
     if groups_swapped(imported, node.output, node.inputs[0], order) or directions_moved(imported, node):
         return True
-    return imported.permuted(node.output, node.inputs[0], order)
+    return imported.permuted(node.output, node.inputs[0], order) or taken_apart(imported, node)
 
 
 def flatten(imported: Imported, node: OnnxNode) -> bool:
-    """All elements of a sample in a row."""
+    """All elements of a sample in a row; or the tokens of all samples in rows."""
+    if imported.layout(node.inputs[0]) in (TOKENS_FIRST, STEPS_FIRST) and node.attributes.get("axis", 1) in (2, -1):
+        imported.same(node.output, node.inputs[0], ROWS_OF_TOKENS[imported.layout(node.inputs[0]) == STEPS_FIRST])
+        return True
     if node.attributes.get("axis", 1) % len(imported.layout(node.inputs[0])) != 1:
         return False
     imported.add(node.output, "flatten", node.inputs[:1])
@@ -88,7 +91,7 @@ def unsqueeze(imported: Imported, node: OnnxNode) -> bool:
         return True
     after = _WITH_ONES.get((layout, axes))
     if after is None:
-        return False
+        return taken_apart(imported, node)
     imported.same(node.output, source, after)
     return True
 

@@ -33,7 +33,10 @@ def reshaped(imported: Imported, tensor: str, source: str, sizes: Sequence[int])
         imported.add(tensor, "flatten", [source])
     elif len(wanted) == 3 and wanted[1:] == (1, 1) and layout == FLAT:
         imported.same(tensor, source, MAPS_FIRST)
-    elif len(wanted) == 3 and (layout == FLAT or (layout == TOKENS_LAST and wanted[0] == shape.n_maps)):
+    elif wanted == (1, shape.size) and layout == FLAT:
+        imported.add(tensor, "unflatten", [source], n_maps=1, output_size=(shape.size, 1))
+        imported.layouts[tensor] = TOKENS_LAST
+    elif len(wanted) == 3 and (layout == FLAT or (layout == TOKENS_LAST and shape.n_maps in (1, wanted[0]))):
         imported.add(tensor, "unflatten", [source], n_maps=wanted[0], output_size=wanted[1:])
         imported.layouts[tensor] = MAPS_FIRST
     else:

@@ -1,11 +1,13 @@
-"""Heads of maps against numpy: the same reshapes and transposes of an array of numbers of maps."""
+"""Heads of maps against numpy: the same reshapes and transposes of an array of numbers of maps; and what layers they make."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from mlperf.specs.importers.heads import Axis, Heads, packed
+from mlperf.specs.importers.heads import Axis, Heads, packed, with_projections
+from mlperf.specs.network.layer import Layer
+from mlperf.specs.network.shape import Shape
 
 SIZES = {"b": 2, "t": 5, "c": 24, "m": 10, "n": 10}
 
@@ -78,3 +80,66 @@ def test_what_is_written_has_no_gaps():
     """Values of which two of three groups were left out."""
     values = Heads.whole("x", "btc", SIZES).reshaped([2, 5, 4, 6]).part(3, 4, 2)
     assert packed(values.dims)[2:] == ((Axis("c", 2, 4),), (Axis("c", 1, 2),))
+
+
+ONE = (1, 1)
+
+
+def linear(name, source, n_maps=8, **numbers):
+    return Layer(name, "conv", inputs=(source,), n_maps=n_maps, filter_size=numbers.pop("filter_size", ONE), **numbers)
+
+
+FUSED = (
+    linear("all", "input", 24),
+    Layer("keys", "part", inputs=("all",), first=8, n_maps=8),
+    Layer("core", "attend", inputs=("all", "keys", "all"), n_heads=2),
+    linear("out", "core"),
+    Layer("end", "activation", inputs=("out",)),
+)
+PIECES = (("all", 0, 8), ("keys", 0, 8), ("all", 16, 8))
+
+
+def folded(layers=FUSED, pieces=PIECES):
+    shapes = {"input": Shape(8, 5, 1), "core": Shape(8, 5, 1), "keys": Shape(8, 5, 1), "all": Shape(layers[0].n_maps, 5, 1)}
+    return with_projections(layers, shapes, {"core": pieces})
+
+
+def test_parts_of_one_projection_are_queries_keys_and_values():
+    assert folded() == [Layer("out", "attention", inputs=("input",), n_heads=2), FUSED[-1]]
+
+
+def test_without_cores_nothing_changes():
+    assert with_projections(FUSED, {}, {}) == list(FUSED)
+
+
+@pytest.mark.parametrize(
+    ("place", "changed"),
+    [
+        (0, linear("all", "input", 24, filter_size=(3, 1), padding=(1, 0))),
+        (3, linear("out", "core", bias=False)),
+        (3, linear("out", "core", n_maps=4)),
+        (0, linear("all", "input", 32)),
+        (4, Layer("end", "add", inputs=("out", "keys"))),
+        (4, Layer("end", "add", inputs=("out", "core"))),
+        (2, Layer("core", "attend", inputs=("all", "keys", "all"), n_heads=2, n_biases=3)),
+    ],
+)
+def test_what_one_layer_of_attention_has_not_leaves_its_products_alone(place, changed):
+    layers = [changed if number == place else layer for number, layer in enumerate(FUSED)]
+    found = folded(layers)
+    core = next(layer for layer in found if layer.name == "core")
+    parts = {layer.name: layer.first for layer in found if layer.kind == "part"}
+    assert (core.kind, core.inputs, core.n_heads) == ("attend", ("core_q", "keys", "core_v"), 2)
+    assert parts == {"keys": 8, "core_q": 0, "core_v": 16}
+
+
+def test_biases_of_the_last_projection_alone():
+    layers = [linear("all", "input", 24, bias=False), *FUSED[1:]]
+    assert [layer.kind for layer in folded(layers)] == ["attention", "layer_shift", "activation"]
+
+
+def test_heads_that_hold_queries_keys_and_values_side_by_side():
+    """Of each head two maps of each: maps 0, 2 and 4 are the first ones, parts do not overlap."""
+    layers = (FUSED[0], Layer("core", "attend", inputs=("all",) * 3, n_heads=4, n_biases=1), *FUSED[3:])
+    found = folded(layers, (("all", 0, 8), ("all", 2, 8), ("all", 4, 8)))
+    assert [(layer.name, layer.first) for layer in found if layer.kind == "part"] == [("core_q", 0), ("core_k", 8), ("core_v", 16)]

@@ -146,10 +146,11 @@ def test_a_mask_that_all_heads_share_changes_nothing(mask, tmp_path):
     one_layer(graph.read(tmp_path, graph.linear(joined(graph, apart(graph)))))
 
 
-def test_numbers_of_each_head_that_are_added_to_scores_are_not_dropped(tmp_path):
+def test_numbers_of_each_head_that_are_added_to_scores_are_learnt(tmp_path):
     graph = Graph(mask=np.zeros((N_HEADS, TOKENS, TOKENS)))
-    with pytest.raises(DataError, match=r"Add of heads of attention"):
-        graph.read(tmp_path, graph.linear(joined(graph, apart(graph))))
+    found = graph.read(tmp_path, graph.linear(joined(graph, apart(graph))))
+    assert [layer.kind for layer in found.layers] == ["conv"] * 3 + ["attend", "conv"]
+    assert (found.n_params, found.n_macs) == (PARAMS + N_HEADS * TOKENS**2, MACS)
 
 
 def test_biases_behind_attention_alone(tmp_path):
@@ -159,29 +160,35 @@ def test_biases_behind_attention_alone(tmp_path):
     assert (found.n_params, found.n_macs) == (4 * MAPS**2 + MAPS, MACS)
 
 
-def refused(tmp_path, graph, output):
-    with pytest.raises(DataError) as caught:
-        graph.read(tmp_path, output)
-    return str(caught.value)
+def products_alone(found, params, macs):
+    """Layers of attention that is none with the usual projections, with parameters and products by hand."""
+    assert [layer.kind for layer in found.layers].count("attend") == 1
+    assert "attention" not in [layer.kind for layer in found.layers]
+    assert (found.n_params, found.n_macs) == (params, macs)
 
 
-def test_attention_that_is_no_layer_says_why(tmp_path):
+def test_attention_with_other_projections_is_its_products_and_these(tmp_path):
     graph = Graph()
-    assert "biases of some projections only" in refused(tmp_path, graph, graph.linear(joined(graph, apart(graph)), bias=False))
+    products_alone(graph.read(tmp_path, graph.linear(joined(graph, apart(graph)), bias=False)), PARAMS - MAPS, MACS)
     graph = Graph()
-    assert "8 maps to 24 and back to 5" in refused(tmp_path, graph, graph.linear(joined(graph, apart(graph)), n_maps=5))
+    narrower = TOKENS * MAPS * (MAPS - 5)
+    products_alone(
+        graph.read(tmp_path, graph.linear(joined(graph, apart(graph)), n_maps=5)), PARAMS - 3 * (MAPS + 1), MACS - narrower
+    )
     graph = Graph()
     other = graph.add("Relu", "x")
     sources = iter(["x", other, other])
     crossed = apart(graph, linear=lambda _source, **more: graph.linear(next(sources), **more))
-    assert "queries, keys and values of 2 tensors" in refused(tmp_path, graph, graph.linear(joined(graph, crossed)))
+    products_alone(graph.read(tmp_path, graph.linear(joined(graph, crossed))), PARAMS, MACS)
     graph = Graph()
-    found = joined(graph, apart(graph))
-    assert "2 layers read" in refused(tmp_path, graph, graph.add("Add", graph.linear(found), graph.linear(found)))
-    graph = Graph()
-    assert "straight from the input" in refused(
-        tmp_path, graph, graph.linear(joined(graph, apart(graph, linear=lambda source, **_: source)))
-    )
+    heads = joined(graph, apart(graph, linear=lambda source, **_: source))
+    products_alone(graph.read(tmp_path, graph.linear(heads)), MAPS * (MAPS + 1), TOKENS * MAPS**2 + 2 * TOKENS**2 * MAPS)
+
+
+def refused(tmp_path, graph, output):
+    with pytest.raises(DataError) as caught:
+        graph.read(tmp_path, output)
+    return str(caught.value)
 
 
 def test_scores_without_softmax_are_refused(tmp_path):

@@ -280,3 +280,49 @@ def test_a_refused_slice_says_which(tmp_path):
     node, known = sliced([1], [3], [2])
     with pytest.raises(DataError, match=r"got the operation Slice by \[1\], \[3\], \[2\], expected"):
         read(node, known, tmp_path)
+
+
+def test_a_response_norm_of_maps(tmp_path):
+    """As ConvNeXt V2 has it: lengths of maps by their mean, times the maps, a scale and a shift, and the maps themselves."""
+    nodes = [
+        helper.make_node("ReduceL2", ["x"], ["l"], axes=[2, 3]),
+        helper.make_node("ReduceMean", ["l"], ["m"], axes=[1]),
+        helper.make_node("Add", ["m", "small"], ["e"]),
+        helper.make_node("Div", ["l", "e"], ["n"]),
+        helper.make_node("Mul", ["x", "n"], ["p"]),
+        helper.make_node("Mul", ["p", "scale"], ["s"]),
+        helper.make_node("Add", ["s", "shift"], ["t"]),
+        helper.make_node("Add", ["x", "t"], ["y"]),
+    ]
+    found = read_whole(nodes, {"small": (), "scale": (3, 1, 1), "shift": (3, 1, 1)}, tmp_path)
+    assert [layer.kind for layer in found.layers] == ["pool", "layer_norm", "multiply", "layer_scale", "layer_shift", "add"]
+    assert found.n_params == 6
+
+
+def test_a_difference_of_tensors_and_a_power_are_passes(tmp_path):
+    nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Pow", ["r", "two"], ["p"])]
+    found = read_whole([*nodes, helper.make_node("Sub", ["p", "x"], ["y"])], {"two": ()}, tmp_path)
+    assert [(layer.kind, layer.function) for layer in found.layers] == [
+        ("activation", "relu"),
+        ("activation", "identity"),
+        ("add", "relu"),
+    ]
+
+
+def test_a_convolution_over_the_means_of_maps(tmp_path):
+    """Efficient channel attention: the maps' means are a sequence of one map."""
+    nodes = [
+        helper.make_node("ReduceMean", ["x"], ["m"], axes=[2, 3], keepdims=0),
+        helper.make_node("Reshape", ["m", "sizes"], ["s"]),
+        helper.make_node("Conv", ["s", "w"], ["c"], pads=[1, 1]),
+        helper.make_node("Reshape", ["c", "maps"], ["g"]),
+        helper.make_node("Mul", ["x", "g"], ["y"]),
+    ]
+    known = [constant("sizes", [0, 1, -1]), constant("maps", [0, -1, 1, 1])]
+    weights = numpy_helper.from_array(np.zeros((1, 1, 3), np.float32), "w")
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in (("x", ("b", 3, 8, 8)), ("y", None))]
+    graph = helper.make_graph(nodes, "net", ends[:1], ends[1:], [weights, *known])
+    path = tmp_path / "net.onnx"
+    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString())
+    found = from_onnx(path)
+    assert (found.n_params, found.n_macs) == (3, 9)

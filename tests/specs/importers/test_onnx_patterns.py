@@ -44,6 +44,32 @@ def test_gelu_by_way_of_erf(nodes):
     assert operators(nodes) == [("Gelu", ["x"], ["y"], "last")]
 
 
+SQUARE = [node("Pow", ["x", "two"], ["s"]), node("ReduceMean", ["s"], ["m"], axes=[-1]), node("Add", ["m", "one"], ["e"])]
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        [node("Sqrt", ["e"], ["r"]), node("Div", ["x", "r"], ["n"])],
+        [node("Sqrt", ["e"], ["r"]), node("Reciprocal", ["r"], ["i"]), node("Mul", ["x", "i"], ["n"])],
+    ],
+)
+def test_a_norm_by_the_mean_square(behind):
+    scaled = node("Mul", ["scale", "n"], ["y"], name="last")
+    assert operators([*SQUARE, *behind, scaled]) == [("RMSNormalization", ["x", "scale"], ["y"], "last")]
+    assert [name for name, *_ in operators([*SQUARE, *behind, node("Relu", ["m"], ["y"])], "n", "y")][:3] == [
+        "Pow",
+        "ReduceMean",
+        "Add",
+    ]
+
+
+def test_the_response_of_each_map_to_the_mean_of_all():
+    nodes = [node("ReduceMean", ["l"], ["m"], axes=[1]), node("Add", ["m", "one"], ["e"])]
+    nodes = [node("ReduceL2", ["x"], ["l"], axes=[2, 3]), *nodes, node("Div", ["l", "e"], ["y"], name="last")]
+    assert operators(nodes) == [("GlobalResponse", ["x"], ["y"], "last")]
+
+
 @pytest.mark.parametrize(("gate", "whole"), [("Sigmoid", "Swish"), ("HardSigmoid", "HardSwish")])
 def test_a_tensor_times_a_gate_of_itself(gate, whole):
     nodes = [node(gate, ["x"], ["s"]), node("Mul", ["s", "x"], ["y"], name="last")]

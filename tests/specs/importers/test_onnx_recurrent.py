@@ -137,9 +137,9 @@ def test_the_last_or_first_token_as_a_slice(start, end, axis, tmp_path):
     assert found.n_params == sum(values.size for values in weights.values())
 
 
-def test_several_tokens_have_no_layer(tmp_path):
+def test_several_tokens_may_be_selected(tmp_path):
     known = {"one": [1], "start": [-2], "end": [N_TOKENS], "axis": [0]}
     nodes = [STEPS_FIRST, node("LSTM", ["s", "w", "r", "b"], ["y"], hidden_size=N_UNITS), node("Squeeze", ["y", "one"], ["t"])]
     nodes.append(node("Slice", ["t", "start", "end", "axis"], ["out"]))
-    with pytest.raises(DataError, match="got the operation Slice"):
-        read(nodes, cell_weights("LSTM"), [constant(*each) for each in known.items()], tmp_path)
+    found = read(nodes, cell_weights("LSTM"), [constant(*each) for each in known.items()], tmp_path)
+    assert [(layer.kind, layer.n_tokens) for layer in found.layers] == [("recurrent", 1), ("select_token", 2)]

@@ -97,14 +97,25 @@ def test_sizes_of_one_may_be_taken_away_at_once_or_one_by_one(views, known, opse
     "view",
     [
         (node("Reshape", ["x", "a"], ["t"]), sizes(0, 8, 8, 3)),
-        (node("Reshape", ["x", "a"], ["t"]), sizes(0, 12, 4, 4)),
         (node("Squeeze", ["x", "a"], ["t"]), sizes(2)),
-        (node("Unsqueeze", ["x", "a"], ["t"]), sizes(1)),
     ],
 )
 def test_other_views_have_no_layer(view, tmp_path):
     with pytest.raises(DataError, match=f"node 't': got the operation {view[0].op_type}"):
         read(tmp_path, [view[0], node("Relu", ["t"], ["y"])], {"a": view[1]})
+
+
+def test_maps_cut_otherwise_are_laid_out_anew(tmp_path):
+    nodes = [node("Reshape", ["x", "a"], ["t"]), node("Conv", ["t", "w"], ["y"])]
+    found = read(tmp_path, nodes, {"a": sizes(0, 12, 4, 4), "w": (5, 12, 1, 1)})
+    assert [layer.kind for layer in found.layers] == ["part", "unflatten", "conv"]
+    assert found.output_shape == Shape(5, 4, 4)
+
+
+def test_a_size_of_one_before_maps_says_what_to_do(tmp_path):
+    nodes = [node("Unsqueeze", ["x", "a"], ["t"]), node("Relu", ["t"], ["y"])]
+    with pytest.raises(DataError, match=r"node 'y': got the operation Relu of heads or windows.*\n.*TOML"):
+        read(tmp_path, nodes, {"a": sizes(1)})
 
 
 def test_what_is_flat_becomes_maps_again(tmp_path):

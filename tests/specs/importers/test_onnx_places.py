@@ -1,0 +1,224 @@
+"""Windows, heads and maps laid out anew, as Swin, MaxViT and others are exported; parameters and products counted by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from mlperf.core.errors import DataError
+from mlperf.specs.importers.onnx_import import from_onnx
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.network.shape import Shape
+
+MAPS, SIDE, WINDOW, N_HEADS, BATCH = 8, 4, 2, 2, 2
+EACH, PLACES, INSIDE, N_WINDOWS = MAPS // N_HEADS, SIDE**2, WINDOW**2, (SIDE // WINDOW) ** 2
+PROJECTIONS = 4 * MAPS * (MAPS + 1)
+MACS = PLACES * 4 * MAPS**2 + 2 * PLACES * INSIDE * MAPS
+
+
+class Graph:
+    """Nodes with numbered tensors, from maps x of 4 x 4; weights of zeros."""
+
+    def __init__(self, shape: tuple[int, ...] = (BATCH, MAPS, SIDE, SIDE)) -> None:
+        self.shape, self.nodes, self.known = shape, [], []
+
+    def add(self, operator, *inputs, n_outputs=1, **attributes):
+        names = [f"t{len(self.nodes)}_{place}" for place in range(n_outputs)]
+        given = [each if isinstance(each, str) else self.constant(each) for each in inputs]
+        self.nodes.append(helper.make_node(operator, given, names, **attributes))
+        return names[0] if n_outputs == 1 else names
+
+    def constant(self, values):
+        array = np.asarray(values)
+        array = array.astype(np.float32) if array.dtype == float else array
+        self.known.append(numpy_helper.from_array(array, f"k{len(self.known)}"))
+        return self.known[-1].name
+
+    def linear(self, source, n_maps=MAPS, n_inputs=MAPS):
+        return self.add("Add", np.zeros(n_maps), self.add("MatMul", source, np.zeros((n_inputs, n_maps))))
+
+    def read(self, tmp_path, output) -> CnnSpec:
+        value = helper.make_tensor_value_info
+        ends = [value("x", TensorProto.FLOAT, self.shape), value(output, TensorProto.FLOAT, None)]
+        graph = helper.make_graph(self.nodes, "net", ends[:1], ends[1:], self.known)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+        (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
+        return from_onnx(tmp_path / "net.onnx")
+
+
+def rolled(graph, source, axis, first):
+    end = graph.add("Slice", source, [first], [2**63 - 1], [axis], [1])
+    return graph.add("Concat", end, graph.add("Slice", source, [0], [first], [axis], [1]), axis=axis)
+
+
+def in_windows(graph, source):
+    n = SIDE // WINDOW
+    found = graph.add("Reshape", source, [BATCH, n, WINDOW, n, WINDOW, MAPS])
+    return graph.add("Reshape", graph.add("Transpose", found, perm=[0, 1, 3, 2, 4, 5]), [-1, INSIDE, MAPS])
+
+
+def out_of_windows(graph, source):
+    n = SIDE // WINDOW
+    found = graph.add("Reshape", source, [BATCH, n, n, WINDOW, WINDOW, MAPS])
+    return graph.add("Reshape", graph.add("Transpose", found, perm=[0, 1, 3, 2, 4, 5]), [BATCH, SIDE, SIDE, MAPS])
+
+
+def fused(graph, source):
+    found = graph.add("Reshape", graph.linear(source, 3 * MAPS), [-1, INSIDE, 3, N_HEADS, EACH])
+    parts = graph.add("Split", graph.add("Transpose", found, perm=[2, 0, 3, 1, 4]), [1, 1, 1], n_outputs=3, axis=0)
+    return [graph.add("Squeeze", part, [0]) for part in parts]
+
+
+def shifted_windows(graph, *, scale=None):
+    """A block of Swin: rolled both ways, masked by window, with a table of relative positions; norms within windows, too."""
+    last = graph.add("Transpose", "x", perm=[0, 2, 3, 1])
+    windows = in_windows(graph, rolled(graph, rolled(graph, last, 1, 1), 2, 1))
+    queries, keys, values = fused(graph, graph.add("LayerNormalization", windows, np.ones(MAPS), np.zeros(MAPS), axis=-1))
+    if scale is not None:
+        queries, keys = (unit_length(graph, each) for each in (queries, keys))
+    scores = graph.add("MatMul", queries, graph.add("Transpose", keys, perm=[0, 1, 3, 2]))
+    if scale is not None:
+        scores = graph.add("Mul", scores, graph.add("Exp", scale))
+    table = graph.add("Gather", np.zeros(((2 * WINDOW - 1) ** 2, N_HEADS)), np.zeros(INSIDE**2, np.int64))
+    table = graph.add("Transpose", graph.add("Reshape", table, [INSIDE, INSIDE, N_HEADS]), perm=[2, 0, 1])
+    scores = graph.add("Add", scores, graph.add("Unsqueeze", table, [0]))
+    scores = graph.add("Reshape", scores, [BATCH, N_WINDOWS, N_HEADS, INSIDE, INSIDE])
+    scores = graph.add("Add", scores, np.zeros((1, N_WINDOWS, 1, INSIDE, INSIDE)))
+    scores = graph.add("Reshape", scores, [-1, N_HEADS, INSIDE, INSIDE])
+    found = graph.add("MatMul", graph.add("Softmax", scores), values)
+    found = graph.add("Reshape", graph.add("Transpose", found, perm=[0, 2, 1, 3]), [-1, INSIDE, MAPS])
+    return out_of_windows(graph, graph.linear(found))
+
+
+def unit_length(graph, source):
+    length = graph.add("Clip", graph.add("ReduceL2", source, axes=[-1]), 1e-12)
+    return graph.add("Div", source, graph.add("Expand", length, graph.add("Shape", source)))
+
+
+def test_attention_in_shifted_windows(tmp_path):
+    graph = Graph()
+    found = graph.read(tmp_path, shifted_windows(graph))
+    core = next(layer for layer in found.layers if layer.kind == "attend")
+    assert (core.n_heads, core.groups, core.n_biases) == (N_HEADS, N_WINDOWS, 9 * N_HEADS)
+    assert (found.n_params, found.n_macs) == (PROJECTIONS + 2 * MAPS + 9 * N_HEADS, MACS)
+    assert [layer.kind for layer in found.layers] == ["part", "layer_norm", "conv", "part", "part", "part", "attend", "conv"]
+    assert found.output_shape == Shape(MAPS, SIDE, SIDE)
+
+
+def test_cosines_in_windows_with_a_learnt_scale_of_each_head(tmp_path):
+    """Swin V2: queries and keys of each head have length 1, one number a head is learnt."""
+    graph = Graph()
+    found = graph.read(tmp_path, shifted_windows(graph, scale=np.zeros((N_HEADS, 1, 1))))
+    assert next(layer for layer in found.layers if layer.kind == "attend").n_biases == 10 * N_HEADS
+    assert [layer.kind for layer in found.layers].count("layer_norm") == 3
+    assert (found.n_params, found.n_macs) == (PROJECTIONS + 2 * MAPS + 10 * N_HEADS, MACS)
+
+
+def tokens(n=6):
+    return Graph((BATCH, n, MAPS))
+
+
+def heads_of(graph, source, n_heads=N_HEADS, perm=(0, 2, 1, 3)):
+    found = graph.add("Reshape", source, [BATCH, -1, n_heads, EACH])
+    return graph.add("Transpose", found, perm=list(perm))
+
+
+def test_norms_of_each_head_learn_as_many_numbers_as_it_has_maps(tmp_path):
+    graph = tokens()
+    queries, keys, values = (heads_of(graph, graph.linear("x")) for _ in range(3))
+    queries, keys = (graph.add("LayerNormalization", each, np.ones(EACH), np.zeros(EACH), axis=-1) for each in (queries, keys))
+    scores = graph.add("MatMul", queries, graph.add("Transpose", keys, perm=[0, 1, 3, 2]))
+    found = graph.add("Transpose", graph.add("MatMul", graph.add("Softmax", scores), values), perm=[0, 2, 1, 3])
+    found = graph.read(tmp_path, graph.linear(graph.add("Reshape", found, [BATCH, 6, MAPS])))
+    assert (found.n_params, found.n_macs) == (PROJECTIONS + 4 * EACH, 6 * 4 * MAPS**2 + 2 * 36 * MAPS)
+
+
+def rotated(graph, source):
+    """All tokens but the first: x cos + (-x2, x1) sin."""
+    first, rest = (graph.add("Slice", source, [a], [b], [2], [1]) for a, b in ((0, 1), (1, 2**63 - 1)))
+    half = [graph.add("Slice", rest, [a], [2**63 - 1], [3], [2]) for a in (1, 0)]
+    pair = [graph.add("Unsqueeze", each, [4]) for each in (graph.add("Neg", half[0]), half[1])]
+    swapped = graph.add("Reshape", graph.add("Concat", *pair, axis=4), [BATCH, N_HEADS, 5, EACH])
+    table = np.zeros((5, EACH))
+    turned = graph.add("Add", graph.add("Mul", rest, table), graph.add("Mul", swapped, table))
+    return graph.add("Concat", first, turned, axis=2)
+
+
+def test_rotated_queries_and_keys(tmp_path):
+    graph = tokens()
+    queries, keys, values = (heads_of(graph, graph.linear("x")) for _ in range(3))
+    queries, keys = rotated(graph, queries), rotated(graph, keys)
+    scores = graph.add("MatMul", queries, graph.add("Transpose", keys, perm=[0, 1, 3, 2]))
+    found = graph.add("Transpose", graph.add("MatMul", graph.add("Softmax", scores), values), perm=[0, 2, 1, 3])
+    found = graph.read(tmp_path, graph.linear(graph.add("Reshape", found, [BATCH, 6, MAPS])))
+    assert (found.n_params, found.n_macs) == (PROJECTIONS, 6 * 4 * MAPS**2 + 2 * 36 * MAPS)
+    assert [layer.kind for layer in found.layers].count("activation") == 2
+
+
+def test_one_head_of_keys_and_values_for_all_queries(tmp_path):
+    graph = tokens()
+    queries = heads_of(graph, graph.linear("x"))
+    keys, values = (heads_of(graph, graph.linear("x", EACH), 1) for _ in range(2))
+    scores = graph.add("MatMul", queries, graph.add("Transpose", keys, perm=[0, 1, 3, 2]))
+    found = graph.add("Transpose", graph.add("MatMul", graph.add("Softmax", scores), values), perm=[0, 2, 1, 3])
+    found = graph.read(tmp_path, graph.linear(graph.add("Reshape", found, [BATCH, 6, MAPS])))
+    width = 2 * (MAPS + EACH)
+    assert (found.n_params, found.n_macs) == (width * (MAPS + 1), 6 * width * MAPS + 2 * 36 * MAPS)
+
+
+def test_products_by_the_names_of_dimensions(tmp_path):
+    """As einsum writes them; what is written has the heads where their maps follow."""
+    graph = tokens()
+    queries, keys, values = (heads_of(graph, graph.linear("x")) for _ in range(3))
+    scores = graph.add("Einsum", queries, keys, equation="b h i d, b h j d -> b h i j")
+    found = graph.add("Einsum", graph.add("Softmax", scores), values, equation="bhij,bhjd->bihd")
+    found = graph.read(tmp_path, graph.linear(graph.add("Reshape", found, [BATCH, 6, MAPS])))
+    assert [layer.kind for layer in found.layers] == ["attention"]
+    assert found.n_params == PROJECTIONS
+
+
+@pytest.mark.parametrize("as_slices", [False, True])
+def test_squares_of_places_become_maps(as_slices, tmp_path):
+    """The merging of patches before the next stage of Swin, as torchvision and as timm write it."""
+    graph = Graph()
+    last = graph.add("Transpose", "x", perm=[0, 2, 3, 1])
+    if as_slices:
+        parts = []
+        for row, column in ((0, 0), (1, 0), (0, 1), (1, 1)):
+            rows = graph.add("Slice", last, [row], [2**63 - 1], [1], [2])
+            parts.append(graph.add("Slice", rows, [column], [2**63 - 1], [2], [2]))
+        merged = graph.add("Concat", *parts, axis=-1)
+    else:
+        apart = graph.add("Reshape", last, [BATCH, 2, 2, 2, 2, MAPS])
+        merged = graph.add("Reshape", graph.add("Transpose", apart, perm=[0, 1, 3, 4, 2, 5]), [BATCH, 2, 2, 4 * MAPS])
+    found = graph.read(tmp_path, graph.linear(merged, 3, 4 * MAPS))
+    assert [layer.kind for layer in found.layers] == ["part", "unflatten", "conv"]
+    assert (found.n_params, found.n_macs, found.output_shape) == (3 * (4 * MAPS + 1), 4 * 4 * MAPS * 3, Shape(3, 2, 2))
+
+
+def test_layers_over_tokens_turn_tokens_and_maps(tmp_path):
+    """An MLP-Mixer: linear layers from 6 tokens to 5 and back, added to what they read."""
+    graph = tokens()
+    turned = graph.linear(graph.linear(graph.add("Transpose", "x", perm=[0, 2, 1]), 5, 6), 6, 5)
+    found = graph.read(tmp_path, graph.add("Add", "x", graph.add("Transpose", turned, perm=[0, 2, 1])))
+    assert (found.n_params, found.n_macs) == (5 * 7 + 6 * 6, 2 * MAPS * 30)
+    assert found.output_shape == Shape(MAPS, 6, 1)
+
+
+def test_registers_before_the_others_and_a_mean_without_them(tmp_path):
+    graph = tokens()
+    joined = graph.add("Concat", np.zeros((1, 1, MAPS)), np.zeros((1, 3, MAPS)), "x", axis=1)
+    rest = graph.add("Slice", joined, [4], [2**63 - 1], [1], [1])
+    found = graph.read(tmp_path, graph.add("ReduceMean", rest, axes=[1], keepdims=0))
+    assert [(layer.kind, layer.n_tokens) for layer in found.layers] == [("class_token", 4), ("select_token", 6), ("pool", 1)]
+    assert found.n_params == 4 * MAPS
+
+
+def test_products_among_maps_say_where_and_what_to_do(tmp_path):
+    """Queries of maps instead of tokens, as XCiT has them."""
+    graph = tokens()
+    queries, keys = (heads_of(graph, graph.linear("x"), perm=(0, 2, 3, 1)) for _ in range(2))
+    scores = graph.add("MatMul", queries, graph.add("Transpose", keys, perm=[0, 1, 3, 2]))
+    with pytest.raises(DataError, match=f"node '{scores}': got the operation MatMul of heads or windows.*\n.*TOML"):
+        graph.read(tmp_path, scores)
