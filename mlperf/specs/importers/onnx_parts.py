@@ -10,7 +10,7 @@ BATCH_END = 2**31 - 1
 
 
 def slice_maps(imported: Imported, node: OnnxNode) -> bool:
-    """All of a tensor, maps that follow one another, or such tokens; of other parts there is no layer."""
+    """All of a tensor, maps or tokens that follow one another, or every n-th row or column; of other parts there is no layer."""
     given = [node.values(place) for place in range(1, len(node.inputs))]
     old = [[float(end) for end in node.attributes.get(name, ())] for name in ("starts", "ends", "axes")]
     starts, ends, axes, steps = [*(given or old), [], [], [], []][:4]
@@ -20,7 +20,7 @@ def slice_maps(imported: Imported, node: OnnxNode) -> bool:
     sizes = {"c": shape.n_maps, "h": shape.height, "w": shape.width, "t": shape.height}
     taken = {"c": (0, shape.n_maps)}
     if any(step != 1.0 for step in steps):
-        return False
+        return _every_nth(imported, node, list(zip(starts, ends, axes, steps, strict=False)))
     for start, end, axis in zip(starts, ends, axes or range(len(starts)), strict=True):
         letter = layout[int(axis)]
         # How many samples there are is open: only an end that no batch reaches is behind all.
@@ -35,6 +35,19 @@ def slice_maps(imported: Imported, node: OnnxNode) -> bool:
         return False
     source = _some_tokens(imported, node, taken.get("t", (0, shape.height)))
     imported.part(node.output, source, first, last - first)
+    return True
+
+
+def _every_nth(imported: Imported, node: OnnxNode, taken: list[tuple[float, float, float, float]]) -> bool:
+    """Every second row or column of maps and the like, from the first on: windows of one element that far apart."""
+    shape, layout = imported.shape(node.inputs[0]), imported.layout(node.inputs[0])
+    stride = {"h": 1, "w": 1}
+    for start, end, axis, step in taken:
+        letter = layout[int(axis)]
+        if letter not in "hw" or start != 0 or end < {"h": shape.height, "w": shape.width}[letter] or step < 1:
+            return False
+        stride[letter] = int(step)
+    imported.add(node.output, "pool", node.inputs[:1], filter_size=(1, 1), stride=(stride["h"], stride["w"]))
     return True
 
 

@@ -138,3 +138,15 @@ def test_maps_mixed_in_another_way_have_no_layer(tmp_path):
     rows = graph.add("Reshape", "x", graph.constant(0, 2, 3, 4, 4))
     with pytest.raises(DataError, match="got the operation Transpose"):
         graph.read(tmp_path, graph.add("Transpose", rows, perm=[0, 2, 1, 4, 3]), ("b", 6, 4, 4))
+
+
+def test_every_second_row_and_column_are_windows_of_one_element(tmp_path):
+    """As LeViT makes fewer queries of its maps."""
+    graph = Graph()
+    rows = graph.add("Slice", "x", *(graph.constant(each) for each in (0, 99, 2, 2)))
+    found = graph.read(tmp_path, graph.add("Slice", rows, *(graph.constant(each) for each in (0, 2**63 - 1, 3, 2))), ("b", 4, 7, 8))
+    assert [(layer.kind, layer.stride) for layer in found.layers] == [("pool", (2, 1)), ("pool", (1, 2))]
+    assert found.output_shape == Shape(4, 4, 4)
+    graph = Graph()
+    with pytest.raises(DataError, match=r"Slice by \[1\], \[99\], \[2\], \[2\]"):
+        graph.read(tmp_path, graph.add("Slice", "x", *(graph.constant(each) for each in (1, 99, 2, 2))), ("b", 4, 7, 8))
