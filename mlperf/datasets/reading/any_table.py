@@ -121,6 +121,8 @@ def read_any_table(
     )
     frame = frame.reset_index(drop=True)
     frame.attrs = _attrs(table.source, table.cells.n_rows, int((~keep).sum()), aside, notes)
+    if isinstance(table.cells, Grid) and table.cells.is_plain and len(frame) == table.cells.n_rows:
+        frame.attrs["first_line"] = 2
     if others == "offer":
         frame.attrs["gaps"] = {name: table.cells.where([int(np.argmax(column.missing))]) for name, column in gaps.items()}
     return frame

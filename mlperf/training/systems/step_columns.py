@@ -34,6 +34,18 @@ WHOLE = ("n_gpus", "n_nodes", "n_gpus_per_node", "accumulation", "tensor_paralle
 LAYOUT_HINT = "n_gpus are all GPUs of the run, subbatch_size is of one GPU, minibatch_size of all. A column may be left out."
 
 
+def where(rows: pd.DataFrame, row: int) -> str:
+    """Line of a row (from 0) in the file that the rows were read from, where each stands on a line; else its number from 1."""
+    first = rows.attrs.get("first_line")
+    return f"row {row + 1}" if first is None else f"line {first + row}"
+
+
+def shown(rows: pd.DataFrame, name: str, row: int) -> str:
+    """A cell as messages quote it."""
+    value = rows[name].iloc[row]
+    return "an empty cell" if pd.isna(value) or value == "" else str(value)
+
+
 def step_columns(rows: pd.DataFrame, place: str = "rows") -> dict[str, FloatArray]:
     """Columns of `COLUMNS`, those that are left out worked out from the others; shape (n_rows,) each.
 
@@ -58,7 +70,7 @@ def step_columns(rows: pd.DataFrame, place: str = "rows") -> dict[str, FloatArra
     parts = found["tensor_parallel"] * found["pipeline_parallel"]
     found["data_parallel"] = found["n_gpus"] / parts
     if "minibatch_size" not in found and "subbatch_size" not in found:
-        raise DataError("has neither a column subbatch_size nor minibatch_size, expected one", place=place)
+        raise DataError("has neither a column subbatch_size nor minibatch_size, expected one", place=place, hint=LAYOUT_HINT)
     if "minibatch_size" not in found:
         found["minibatch_size"] = found["subbatch_size"] * found["accumulation"] * found["data_parallel"]
     elif "subbatch_size" not in found:
@@ -83,7 +95,9 @@ def _check_layout(found: Mapping[str, FloatArray], rows: pd.DataFrame, place: st
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             value = rows[name].iloc[row] if name in rows else f"{found[name][row]:g}"
-            raise DataError(f"got {value}, expected {expected}", place=f"{place}, row {row + 1}, column {name}", hint=LAYOUT_HINT)
+            raise DataError(
+                f"got {value}, expected {expected}", place=f"{place}, {where(rows, row)}, column {name}", hint=LAYOUT_HINT
+            )
 
 
 def check_batches(rows: pd.DataFrame, place: str = "rows") -> None:
@@ -104,13 +118,13 @@ def check_batches(rows: pd.DataFrame, place: str = "rows") -> None:
         row = int(np.argmax(apart))
         samples = "subbatch_size x accumulation x n_gpus / (tensor_parallel x pipeline_parallel), of all GPUs in a step"
         got = f"got {c['minibatch_size'][row]:g}, expected {(c['subbatch_size'] * parts)[row]:g}: {samples}"
-        raise DataError(got, place=f"{place}, row {row + 1}, column minibatch_size", hint=LAYOUT_HINT)
+        raise DataError(got, place=f"{place}, {where(rows, row)}, column minibatch_size", hint=LAYOUT_HINT)
 
 
 def _complete_gpus(found: dict[str, FloatArray], place: str) -> None:
     if "n_gpus" not in found:
         if "n_nodes" not in found or "n_gpus_per_node" not in found:
-            raise DataError("has no column n_gpus, expected it, or n_nodes and n_gpus_per_node", place=place)
+            raise DataError("has no column n_gpus, expected it, or n_nodes and n_gpus_per_node", place=place, hint=LAYOUT_HINT)
         found["n_gpus"] = found["n_nodes"] * found["n_gpus_per_node"]
     if "n_nodes" not in found:
         local = found.get("n_gpus_per_node", found["n_gpus"])
@@ -128,13 +142,13 @@ def _numbers(rows: pd.DataFrame, name: str, place: str) -> FloatArray:
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise DataError(
-            f"got {rows[name].iloc[row]}, expected a number {'of at least' if least == 0.0 else 'above'} 0",
-            place=f"{place}, row {row + 1}, column {name}",
+            f"got {shown(rows, name, row)}, expected a number {'of at least' if least == 0.0 else 'above'} 0",
+            place=f"{place}, {where(rows, row)}, column {name}",
         )
     broken = np.flatnonzero(numbers != np.rint(numbers))
     if len(broken) and name in WHOLE:
         row = int(broken[0])
-        raise DataError(f"got {rows[name].iloc[row]}, expected a whole number", place=f"{place}, row {row + 1}, column {name}")
+        raise DataError(f"got {rows[name].iloc[row]}, expected a whole number", place=f"{place}, {where(rows, row)}, column {name}")
     return numbers
 
 

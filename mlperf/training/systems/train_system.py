@@ -21,7 +21,15 @@ from mlperf.models.validation.folds import grouped_folds, leave_one_group_out
 from mlperf.models.validation.scores import adjusted_r2
 from mlperf.training.systems.cost_spread import CostSpread
 from mlperf.training.systems.equal_costs import EqualCosts
-from mlperf.training.systems.step_columns import COLUMNS, check_batches, derived_columns, networks_of, step_columns
+from mlperf.training.systems.step_columns import (
+    COLUMNS,
+    check_batches,
+    derived_columns,
+    networks_of,
+    shown,
+    step_columns,
+    where,
+)
 from mlperf.training.systems.step_design import coded, design_matrix, part_labels
 from mlperf.training.systems.step_fit import (
     METHODS,
@@ -126,10 +134,9 @@ def train_system(
     is_time = np.isfinite(seconds) & (seconds > 0.0)
     if not is_time.all():
         row = int(np.flatnonzero(~is_time)[0])
-        at = f"{place}, row {row + 1}, column {name}"
-        raise DataError(
-            f"got {rows[name].iloc[row]}, expected a time above 0", place=at, hint="Take out rows that were not measured."
-        )
+        at = f"{place}, {where(rows, row)}, column {name}"
+        got = f"got {shown(rows, name, row)}, expected a time above 0"
+        raise DataError(got, place=at, hint="Take out rows that were not measured.")
     if len(rows) < LEAST_ROWS:
         got = f"got {len(rows)} rows, expected at least {LEAST_ROWS}"
         raise FitError(got, place=place, hint="Measure more sizes or more GPUs.")
@@ -192,14 +199,17 @@ def step_column(rows: pd.DataFrame, step: str | None, place: str) -> str:
         expected = "the time of a step" if step else f"the time of a step: step{', step'.join(TIME_SUFFIXES)}"
         raise DataError(f"has no column {names[0]!r}, expected {expected}", place=place, hint=STEP_HINT)
     if not found[0].endswith(TIME_SUFFIXES):
-        raise DataError(f"got the column {found[0]!r}, expected a unit at its end: _s, _ms, _us or _ns", place=place)
+        hint = "Rename it, as in step_ms."
+        raise DataError(f"got the column {found[0]!r}, expected a unit at its end: _s, _ms, _us or _ns", place=place, hint=hint)
     for other in found[1:]:
         first, second = (seconds_of(rows, name) for name in (found[0], other))
         apart = np.flatnonzero(np.abs(second - first) > AGREES * np.abs(first))
         if len(apart):
             row = int(apart[0])
             got = f"got {rows[other].iloc[row]}, but {rows[found[0]].iloc[row]} in column {found[0]}: expected one time of a step"
-            raise DataError(got, place=f"{place}, row {row + 1}, column {other}", hint=f"Name the right one: --target {found[0]}.")
+            raise DataError(
+                got, place=f"{place}, {where(rows, row)}, column {other}", hint=f"Name the right one: --target {found[0]}."
+            )
     return found[0]
 
 

@@ -72,7 +72,10 @@ def test_faults_name_the_file(tmp_path: Path) -> None:
     path.write_text("n_gpus,subbatch_size,step_s\n1,32,0.1\n2,32,-1\n4,32,0.2\n", encoding="utf-8")
     with pytest.raises(DataError) as caught:
         train_for_system(path, "data-parallel")
-    assert caught.value.place == f"{path}, row 2, column step_s"
+    assert caught.value.place == f"{path}, line 3, column step_s"
+    path.write_text("n_gpus,subbatch_size,step_s\n1,32,0.1\n2,32,\n,32,0.2\n", encoding="utf-8")
+    with pytest.raises(DataError, match="line 4, column n_gpus: got an empty cell, expected a number above 0"):
+        train_for_system(path, "data-parallel")
 
 
 def test_faults_in_speeds_name_the_file(tmp_path: Path) -> None:
