@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ KINDS = {"dict": "an object", "list": "a list", "str": "a text", "NoneType": "nu
 TOML_LIMIT = 2**63
 MAX_BYTES = 256 * 2**20
 UTF8_HINT = "Save the file as UTF-8."
+DECIMAL_COMMA = re.compile(r"([\w-]+)\s*=\s*(\d+),(\d+)\s*(?:#.*)?")
 TOML_HINT = "Strings need quotes, every key its own line: key = value."
 PATH_HINT = "Check the path and its permissions."
 DEPTH_HINT = "Nothing that is meant has brackets a thousand deep: look for a bracket that was repeated."
@@ -112,6 +114,16 @@ def whole_number(text: str) -> int:
     return number
 
 
+def toml_hint(error: str, text: str) -> str:
+    """What most likely led to an error of the parser, by its words and the line that it names; empty: nothing is known."""
+    if "overwrite" in error or "more than once" in error or "Duplicate" in error:
+        return "The key, or its table, is there twice: leave one of them out."
+    found = re.search(r"at line (\d+)", error)
+    line = text.splitlines()[int(found[1]) - 1 :][:1] if found else []
+    decimal = DECIMAL_COMMA.fullmatch(line[0].strip()) if line else None
+    return f"A number has a decimal point and no unit: {decimal[1]} = {decimal[2]}.{decimal[3]}" if decimal else ""
+
+
 def parsed(parse: Callable[[str], Any], text: str, place: str, hint: str = "") -> Any:
     """What a parser of JSON or TOML makes of a text.
 
@@ -124,7 +136,7 @@ def parsed(parse: Callable[[str], Any], text: str, place: str, hint: str = "") -
         with bounded_depth(place):
             return parse(text)
     except tomllib.TOMLDecodeError as error:
-        raise DataError(f"not valid TOML: {error}", place=place, hint=hint) from error
+        raise DataError(f"not valid TOML: {error}", place=place, hint=toml_hint(str(error), text) or hint) from error
     except json.JSONDecodeError as error:
         where = f"{place}, line {error.lineno}, column {error.colno}"
         raise DataError(f"is no JSON ({error.msg})", place=where, hint=hint or None) from error

@@ -42,6 +42,9 @@ def test_what_is_no_json_object_is_refused_with_its_place(content: bytes, words:
         (b"b = [{ a = 9223372036854775808 }]", "got a whole number of 64 bits"),
         (b"a = 0x" + b"f" * 300, "got a whole number of 1200 bits"),
         (b"a = \xff", "is not UTF-8"),
+        (b"a = 1\na = 2", "hint: The key, or its table, is there twice"),
+        (b"a = 1\nprice = 1,10  # EUR", "hint: A number has a decimal point and no unit: price = 1.10"),
+        (b"a = b", "hint: Strings need quotes"),
     ],
 )
 def test_what_is_no_toml_is_refused(content: bytes, words: str, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
+from mlperf.core.suggest import nearest_hint
 from mlperf.datasets.campaigns.campaign import campaign_path, read_campaign
 from mlperf.datasets.campaigns.contractions import (
     bundled_contractions,
@@ -103,6 +104,9 @@ def check_data(path: Path | str, *, target: str | None = None, duplicates: str =
     """
     if Path(path).is_file():
         return check_file(Path(path), target, duplicates, na)
+    if not Path(path).exists() and (target is not None or Path(path).suffix):
+        beside = [each.name for each in Path(path).absolute().parent.glob("*") if each.is_file()]
+        raise DataError("there is no such file", place=str(path), hint=nearest_hint(Path(path).name, beside) or "Check the path.")
     folder = data_path(path)
     if is_synchronous(folder):
         return check_synchronous(folder, duplicates)

@@ -233,5 +233,9 @@ def ragged(source: Source, header: tuple[str, ...], row: int, separator: str = "
     if len(cells) < len(header):
         return DataError(f"{got}: the row ends after {cells[-1]!r}", place=f"{place}, column {header[len(cells)]}", hint=hint)
     surplus = f"{cells[len(header)]!r} belongs to no column"
+    other = [each for mark, each in MARKS.items() if mark != separator and mark in header[0]]
+    if len(header) == 1 and other:
+        hint = f"Cells are separated by {MARKS[separator]}s, here by {other[0]}s; numbers have a decimal point."
+        return DataError(f"{got}: {surplus}", place=f"{place}, column number 2", hint=hint)
     decimal = DECIMAL_HINT if separator == "," else ""
     return DataError(f"{got}: {surplus}", place=f"{place}, column number {len(header) + 1}", hint=hint + decimal)

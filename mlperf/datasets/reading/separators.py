@@ -9,6 +9,7 @@ from mlperf.datasets.reading.grid import MARKS, csv_rows, first_cells
 from mlperf.datasets.reading.source import Source
 
 SAMPLE = 1000
+LONGEST_QUOTED = 40
 QUOTE_HINT = 'Put every name and cell that contains one of them into double quotes ("a,b";c), or write the file anew with one mark.'
 
 
@@ -30,7 +31,9 @@ def find_separator(source: Source) -> str:
     if len(fitting) > 1:
         fitting = _fitting(source, fitting, None)
     if len(fitting) > 1:
-        readings = " or ".join(f"{MARKS[mark]}s ({', '.join(map(repr, wide[mark][:3]))})" for mark in fitting)
+        readings = " or ".join(
+            f"{MARKS[mark]}s ({', '.join(repr(cell[:LONGEST_QUOTED]) for cell in wide[mark][:3])})" for mark in fitting
+        )
         raise DataError(
             f"got a table that reads as one separated by {readings}, expected one mark that separates",
             place=f"{source.path}, line 1",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import sys
 import time
@@ -101,7 +102,21 @@ def read_foreign(path: Path | str) -> Source:
     if source.is_parquet:
         return source
     decoded = utf8_text(source.path, decompressed(source.path, source.data))
+    _refuse_json(source.path, decoded.data)
     return replace(source, data=decoded.data, notes=(decoded.note,) if decoded.note else ())
+
+
+def _refuse_json(path: Path, data: bytes) -> None:
+    """Refuse what is no table but a JSON document, such as a model, before marks between its cells are looked for."""
+    if data.lstrip()[:1] not in (b"{", b"["):
+        return
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        return
+    of_ours = str(document.get("format", "")).startswith("mlperf") if isinstance(document, dict) else False
+    hint = "mlperf wrote it; a model is asked by mlperf predict MODEL --rows TABLE." if of_ours else "Save it as CSV."
+    raise DataError("got a JSON document, expected a table", place=str(path), hint=hint)
 
 
 def read_standard_input() -> Source:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,13 @@ def from_function(name: str) -> CnnSpec:
     return from_torch(net, shape, name=function)
 
 
+def _line_of(error: Exception, module: str) -> str:
+    """Where in the module's own file an error came up: ``", my_nets.py, line 3"``; empty where none of it ran."""
+    places = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    own = [f", {file.name}, line {line}" for file, line in places if file.stem == module.rpartition(".")[2]]
+    return own[-1] if own else ""
+
+
 def _called(name: str, module: str, function: str) -> Any:
     """What the function returns; its own program may fail in any way."""
     folder = str(Path.cwd())
@@ -50,6 +58,8 @@ def _called(name: str, module: str, function: str) -> Any:
         return getattr(importlib.import_module(module), function)()
     except Exception as error:
         hint = "As in --cnn my_nets:small, for the function small() in my_nets.py of this folder."
-        raise DataError(f"got {type(error).__name__}: {error}", place=f"--cnn {name}", hint=hint) from error
+        raise DataError(
+            f"got {type(error).__name__}: {error}", place=f"--cnn {name}{_line_of(error, module)}", hint=hint
+        ) from error
     finally:
         sys.path.remove(folder)

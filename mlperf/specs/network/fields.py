@@ -58,7 +58,8 @@ def check_figures(spec: object, figures: tuple[Figure, ...], place: str) -> None
             value = value.item()
             object.__setattr__(spec, figure.name, value)
         if not figure.accepts(value):
-            hint = "Numbers are written without quotes and units; the unit is part of the name."
+            quoted = "Numbers are written without quotes and units; the unit is part of the name."
+            hint = quoted if isinstance(value, str) else f"Correct {figure.name}; its unit is part of the name."
             most = f", at most {GREATEST:g}" if isinstance(value, int | float) and value > GREATEST else ""
             raise DataError(f"got {value!r}, expected {figure.expected}{most}", place=f"{place}, {figure.name}", hint=hint)
 

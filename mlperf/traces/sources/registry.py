@@ -39,7 +39,7 @@ def make_source(name: str) -> Source:
         There is none; names the nearest.
     """
     if name not in SOURCES:
-        raise UsageError(f"no source {name!r}. {did_you_mean(name, SOURCES)}", place="--sources")
+        raise UsageError(f"no source {name!r}. {did_you_mean(name, SOURCES)}")
     found: Source = imported(SOURCES[name])()
     return found
 

@@ -65,6 +65,9 @@ def test_single_files(campaign: Path, tmp_path: Path) -> None:
 def test_nothing_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="got nothing, expected the folder of a campaign"):
         check_data(tmp_path / "none")
+    (tmp_path / "times.csv").write_text("m,time_s\n1,2\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"tims\.csv: there is no such file\n  hint: Did you mean 'times\.csv'"):
+        check_data(tmp_path / "tims.csv", target="time_s")
 
 
 def test_copies(campaign: Path) -> None:

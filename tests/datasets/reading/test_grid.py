@@ -89,3 +89,10 @@ def test_other_separators_are_recognised(mark: str, word: str, tmp_path: Path, s
 def test_a_cell_beyond_the_reader_s_limit_in_a_plain_file_is_refused_when_rows_are_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"line 3: is no CSV \(field larger than field limit"):
         grid_of(tmp_path, "a,b\n1,2\n3," + "x" * 140_000 + "\n")
+
+
+def test_semicolons_and_decimal_commas_are_named_where_commas_separate(tmp_path: Path) -> None:
+    path = tmp_path / "steps.csv"
+    path.write_text("backend;cnn;step_s\nmine;one;0,5\n", encoding="utf-8")
+    with pytest.raises(DataError, match="hint: Cells are separated by commas, here by semicolons; numbers have a decimal point"):
+        read_table(path, "steps")

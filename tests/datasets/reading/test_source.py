@@ -173,3 +173,11 @@ def test_the_digest_is_that_of_the_content_as_utf_8(tmp_path: Path) -> None:
     }.items():
         (tmp_path / name).write_bytes(content)
         assert read_foreign(tmp_path / name).sha256 == table_sha256(tmp_path / name) == digest
+
+
+def test_a_json_document_is_no_table(tmp_path: Path) -> None:
+    (tmp_path / "model.json").write_text('{"format": "mlperf-model", "a": [1, 2], "b;c": 3}', encoding="utf-8")
+    with pytest.raises(DataError, match=r"model\.json: got a JSON document, expected a table\n  hint: mlperf wrote it; a model is"):
+        read_foreign(tmp_path / "model.json")
+    (tmp_path / "table.csv").write_text("[m],time_s\n1,2\n", encoding="utf-8")
+    assert read_foreign(tmp_path / "table.csv").data.startswith(b"[m]")

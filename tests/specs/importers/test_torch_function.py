@@ -42,18 +42,18 @@ def test_a_specification() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("name", "message", "line"),
     [
-        ("own_nets:wrong", "got int, expected a CnnSpec, a torch module"),
-        ("own_nets:failing", "got RuntimeError: no such weights"),
-        ("own_nets:absent", "AttributeError"),
-        ("no_such_module:net", "ModuleNotFoundError"),
+        ("own_nets:wrong", "got int, expected a CnnSpec, a torch module", ""),
+        ("own_nets:failing", "got RuntimeError: no such weights", ", own_nets.py, line 11"),
+        ("own_nets:absent", "AttributeError", ""),
+        ("no_such_module:net", "ModuleNotFoundError", ""),
     ],
 )
-def test_what_cannot_be_had(name: str, message: str) -> None:
+def test_what_cannot_be_had(name: str, message: str, line: str) -> None:
     with pytest.raises(DataError, match=message) as caught:
         find_cnn(name)
-    assert caught.value.place == f"--cnn {name}"
+    assert caught.value.place == f"--cnn {name}{line}"
 
 
 def test_a_torch_module_with_its_input() -> None:
