@@ -179,7 +179,7 @@ def selective_bounds(pieces: Pieces, observed: FloatArray, df: float, level: flo
     Returns
     -------
     lower, upper : array, shape (n_tests,)
-        In standard errors; infinite where even a mean 200 standard errors away does not reach the level.
+        In standard errors; infinite where even a mean 200 standard errors away does not reach the level, or a test has no piece.
 
     References
     ----------
@@ -199,7 +199,8 @@ def selective_bounds(pieces: Pieces, observed: FloatArray, df: float, level: flo
         rises = _tail_share(both, seen, middle) < wanted
         low, high = np.where(rises, middle, low), np.where(rises, high, middle)
     bounds = np.where(np.abs(middle - seen) > 0.99 * WIDEST, np.copysign(np.inf, middle - seen), middle) * widening
-    return bounds[:n_tests], bounds[n_tests:]
+    told = np.bincount(pieces.owner, minlength=n_tests) > 0
+    return np.where(told, bounds[:n_tests], -np.inf), np.where(told, bounds[n_tests:], np.inf)
 
 
 def _tail_share(pieces: Pieces, seen: FloatArray, mean: FloatArray) -> FloatArray:
@@ -214,7 +215,8 @@ def _tail_share(pieces: Pieces, seen: FloatArray, mean: FloatArray) -> FloatArra
     np.maximum.at(peak, pieces.owner, whole)
     shift = peak[pieces.owner]
     total = np.bincount(pieces.owner, np.exp(whole - shift), minlength=len(seen))
-    return np.asarray(np.bincount(pieces.owner, np.exp(beyond - shift), minlength=len(seen)) / total)
+    part = np.bincount(pieces.owner, np.exp(beyond - shift), minlength=len(seen))
+    return np.divide(part, total, out=np.full(len(seen), np.nan), where=total > 0.0)
 
 
 def _log_normal_mass(lower: FloatArray, upper: FloatArray) -> FloatArray:
