@@ -216,7 +216,8 @@ def _tail_share(pieces: Pieces, seen: FloatArray, mean: FloatArray) -> FloatArra
     shift = peak[pieces.owner]
     total = np.bincount(pieces.owner, np.exp(whole - shift), minlength=len(seen))
     part = np.bincount(pieces.owner, np.exp(beyond - shift), minlength=len(seen))
-    return np.divide(part, total, out=np.full(len(seen), np.nan), where=total > 0.0)
+    shares: FloatArray = np.divide(part, total, out=np.full(len(seen), np.nan), where=total > 0.0)
+    return shares
 
 
 def _log_normal_mass(lower: FloatArray, upper: FloatArray) -> FloatArray:

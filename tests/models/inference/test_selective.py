@@ -294,9 +294,8 @@ def test_result_shows_itself() -> None:
 
 def test_bounds_without_any_piece_say_nothing() -> None:
     """As where an exact fit leaves no spread: both ends were -inf, after a warning of a division."""
+    pieces = Pieces(np.array([0]), np.array([1.0]), np.array([np.inf]))
     with np.errstate(all="raise"):
-        lower, upper = selective_bounds(
-            Pieces(np.array([0]), np.array([1.0]), np.array([np.inf])), np.array([2.0, 3.0]), 20.0, 0.95
-        )
+        lower, upper = selective_bounds(pieces, np.array([2.0, 3.0]), 20.0, 0.95)
     assert np.isfinite([lower[0], upper[0]]).all()
     assert (lower[1], upper[1]) == (-np.inf, np.inf)
