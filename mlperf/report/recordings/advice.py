@@ -93,7 +93,10 @@ def workers_figure(found: WorkerPlan) -> Figure:
             rows = plan[plan["n_cores"] == cores]
             value, low, high = (size / rows[name].to_numpy(float) for name in ("step_s", "step_upper_s", "step_lower_s"))
             workers, ends, color = rows["n_workers"].to_numpy(float), [value - low, high - value], PALETTE[number % len(PALETTE)]
-            axes.errorbar(workers, value, yerr=ends, color=color, marker="o", capsize=3, label=count_text(cores, "core"))
+            # Where training, not the input, sets the pace, curves lie on one another: an earlier one shows behind a later one.
+            line, size = "--" if number else "-", max(10 - 3 * number, 4)
+            drawn = axes.errorbar(workers, value, yerr=ends, color=color, marker="o", markersize=size, linestyle=line, capsize=3)
+            drawn.set_label(count_text(cores, "core"))
         what = "samples a second" if with_samples else "steps a second"
         axes.set(xlabel="loader workers", ylabel=what, title="throughput", xticks=plan["n_workers"].unique())
         axes.set_ylim(bottom=0)

@@ -85,3 +85,6 @@ def test_the_figure_has_a_line_for_each_number_of_cores(found: WorkerPlan) -> No
     ceiling = next(line for line in axes.lines if line.get_label() == "input always ready")
     assert ceiling.get_ydata()[0] == pytest.approx(64 / 0.04)
     assert axes.get_ylabel() == "samples a second"
+    one, two = (bars.lines[0] for bars in axes.containers)
+    assert (one.get_linestyle(), two.get_linestyle()) == ("-", "--"), "curves that lie on one another both show"
+    assert one.get_markersize() > two.get_markersize()
