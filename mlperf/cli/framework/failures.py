@@ -23,6 +23,12 @@ from mlperf.core.places import is_about_places, place_error
 from mlperf.core.printable import printable_lines
 
 FAULT = 70
+PLAIN_WORDS = {
+    "integer range": "no whole number: digits alone, as in 50000",
+    "integer": "no whole number: digits alone, as in 50000",
+    "float range": "no number: digits with a decimal point, as in 0.95",
+    "float": "no number: digits with a decimal point, as in 0.95",
+}
 BROKEN_PIPE = 141
 
 
@@ -54,7 +60,7 @@ def exit_code(settings: Settings, requests: EndRequests) -> Iterator[Outcome]:
     except click.ClickException as error:
         said = io.StringIO()
         error.show(said)
-        tell(said.getvalue().rstrip("\n"))
+        tell(in_plain_words(said.getvalue().rstrip("\n")))
         outcome.code = error.exit_code
     except (KeyboardInterrupt, click.Abort) as error:
         if isinstance(error.__cause__, EOFError):  # click takes the end of any file for a user who goes
@@ -73,6 +79,13 @@ def exit_code(settings: Settings, requests: EndRequests) -> Iterator[Outcome]:
             outcome.code = InterruptedRun.exit_code
         else:
             outcome.code = tell_of_fault(error, settings)
+
+
+def in_plain_words(text: str) -> str:
+    """What is said of a wrong option, with what to write in place of click's names of types."""
+    for called, meant in PLAIN_WORDS.items():
+        text = text.replace(f"is not a valid {called}.", f"is {meant}.")
+    return text
 
 
 def tell_of_place(error: OSError) -> int:

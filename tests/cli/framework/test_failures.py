@@ -11,6 +11,7 @@ import pytest
 from mlperf.cli.framework.failures import exit_code, fault_text, users_place
 from mlperf.cli.framework.process import EndRequests
 from mlperf.cli.framework.show import Settings
+from mlperf.cli.main import main
 from mlperf.core.documents import file_text
 
 
@@ -53,3 +54,17 @@ def test_the_end_of_a_file_is_no_wish_of_the_user(cause: BaseException, code: in
         raise click.Abort from cause
     assert outcome.code == code
     assert ("EOFError: Compressed file ended" in capsys.readouterr().err) == (code == 70)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--dataset-size", "50k"), "'50k' is no whole number: digits alone, as in 50000."),
+        (("--level", "95%"), "'95%' is no number: digits with a decimal point, as in 0.95."),
+    ],
+)
+def test_a_wrong_number_is_told_in_plain_words(words: tuple[str, str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["predict", "--cnn", "alexnet", "--machine", "kfc", *words])
+    assert left.value.code == 2
+    assert message in capsys.readouterr().err
