@@ -27,7 +27,8 @@ def steps_answer(found: RunSteps) -> Answer:
     mean = found.summary.mean(numeric_only=True)
     parts = {name: float(mean[f"{name}_s"]) for name in (*found.phases, "other")}
     told = [f"{percent_text(spent / mean['step_s'])} {name}" for name, spent in _largest(parts) if spent > 0]
-    return Answer(asked, f"{plain_time(float(mean['step_s']))} a step: {', '.join(told)}")
+    without = " without the first" if int(found.summary["n_steps"].max()) < n_steps else ""
+    return Answer(asked, f"{plain_time(float(mean['step_s']))} a step{without}: {', '.join(told)}")
 
 
 def _largest(parts: dict[str, float]) -> list[tuple[str, float]]:

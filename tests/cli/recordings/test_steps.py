@@ -17,7 +17,7 @@ from mlperf.traces.writers.chrome import write_chrome
 
 def test_a_trace_will_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_record("steps", trace_with_steps(tmp_path)) == 0
-    assert "9 steps by marks of the program: 100 ms a step: 60" in capsys.readouterr().out
+    assert "9 steps by marks of the program: 100 ms a step without the first: 60" in capsys.readouterr().out
 
 
 def test_without_steps_it_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,6 +22,7 @@ def found(made: Callable[[], Made]) -> RunSteps:
 def test_the_largest_parts_come_first(found: RunSteps) -> None:
     told = str(steps_answer(found))
     assert "8 steps by marks of the program" in told
+    assert "100 ms a step without the first: 70" in told
     assert told.index("forward") < told.index("load")
 
 
