@@ -7,6 +7,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
+from mlperf.training.systems.step_columns import where
 
 
 def numbers_in(table: pd.DataFrame, name: str) -> FloatArray:
@@ -15,13 +16,13 @@ def numbers_in(table: pd.DataFrame, name: str) -> FloatArray:
     Raises
     ------
     DataError
-        A cell is none; names its row.
+        A cell is none; names its line or row.
     """
     values = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=float)
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         got = "an empty cell" if pd.isna(table[name].iloc[row]) else repr(table[name].tolist()[row])
-        raise DataError(f"got {got}, expected a number", place=f"row {row + 1}, column {name}")
+        raise DataError(f"got {got}, expected a number", place=f"{where(table, row)}, column {name}")
     return np.asarray(values)
 
 
@@ -33,22 +34,22 @@ def worker_counts(table: pd.DataFrame) -> FloatArray:
         counts = numbers_in(table, "n_nodes") * numbers_in(table, "n_gpus_per_node")
     else:
         raise DataError(f"got columns {', '.join(map(str, table))}, expected n_workers, or n_nodes and n_gpus_per_node")
-    _check_counts(counts, "n_workers")
+    _check_counts(counts, table, "n_workers")
     return counts
 
 
 def server_counts(table: pd.DataFrame) -> FloatArray:
     """Servers of every row; 1 where the table has no column ``n_servers``."""
     counts = numbers_in(table, "n_servers") if "n_servers" in table else np.ones(len(table))
-    _check_counts(counts, "n_servers")
+    _check_counts(counts, table, "n_servers")
     return counts
 
 
-def _check_counts(counts: FloatArray, name: str) -> None:
+def _check_counts(counts: FloatArray, table: pd.DataFrame, name: str) -> None:
     wrong = ~((counts >= 1.0) & (counts == np.floor(counts)) & np.isfinite(counts))
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
-        raise DataError(f"got {float(counts[row]):g}, expected 1, 2, 3, ...", place=f"row {row + 1}, column {name}")
+        raise DataError(f"got {float(counts[row]):g}, expected 1, 2, 3, ...", place=f"{where(table, row)}, column {name}")
 
 
 def group_keys(table: pd.DataFrame, columns: tuple[str, ...]) -> list[tuple[str, ...]]:

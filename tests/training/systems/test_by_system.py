@@ -83,7 +83,7 @@ def test_faults_in_speeds_name_the_file(tmp_path: Path) -> None:
     path.write_text("n_workers,n_servers,steps_per_s\n1,1,10\n2,,18\n4,1,30\n", encoding="utf-8")
     with pytest.raises(DataError, match="got an empty cell, expected a number") as caught:
         train_for_system(path, "parameter-server")
-    assert caught.value.place == f"{path}, row 2, column n_servers"
+    assert caught.value.place == f"{path}, line 3, column n_servers"
     path.write_text("n_workers,steps_per_s\n2,10\n2,11\n", encoding="utf-8")
     with pytest.raises(FitError) as failed:
         train_for_system(path, "parameter-server")
