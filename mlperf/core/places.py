@@ -35,6 +35,18 @@ _FAULTS: Mapping[int, tuple[type[MlperfError], str, str]] = MappingProxyType(
     }
 )
 
+FIGURE_TYPES = ("svg", "png", "pdf")
+"""Endings of files that figures go to."""
+
+
+def check_figure_type(path: Path) -> str:
+    """Form of a figure, as its file's ending says: one of `FIGURE_TYPES`; UsageError for another ending."""
+    file_type = path.suffix.lower().lstrip(".")
+    if file_type not in FIGURE_TYPES:
+        got = f"got ending {path.suffix!r}, expected one of .{', .'.join(FIGURE_TYPES)}"
+        raise UsageError(got, place=printable(path), hint="As in plot.svg.")
+    return file_type
+
 
 def take_path(request: object, field: str = "out") -> None:
     """Make a path of a frozen request's field, which may have been given as text."""

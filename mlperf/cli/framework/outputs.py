@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from mlperf.core.errors import UsageError
-from mlperf.core.places import check_file_place, check_folder_place, check_not_input
+from mlperf.core.places import check_figure_type, check_file_place, check_folder_place, check_not_input
 from mlperf.core.printable import printable
 
 STDIN = 0
@@ -71,7 +71,7 @@ def check_outputs(ctx: click.Context, plot_path: Path | None = None) -> None:
     Raises
     ------
     UsageError
-        Names both.
+        Names both; or the figure's ending is that of no figure.
     """
     written, read = [plot_path] if plot_path is not None else [], []
     for param in ctx.command.params:
@@ -86,6 +86,9 @@ def check_outputs(ctx: click.Context, plot_path: Path | None = None) -> None:
         _check_not_stdin(path)
         if any(path.absolute() == other.absolute() for other in written[:place]):
             raise UsageError("is to be written twice, expected a file for each output", place=printable(path))
+    if plot_path is not None:
+        # The work behind a figure may take hours, and a program that ran cannot be asked again.
+        check_figure_type(plot_path)
 
 
 def _each(value: Any) -> Iterator[Any]:

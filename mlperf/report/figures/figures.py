@@ -13,9 +13,9 @@ from textwrap import fill
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from mlperf.core.errors import UsageError
 from mlperf.core.extras import require
 from mlperf.core.files import write_bytes_whole
+from mlperf.core.places import check_figure_type
 from mlperf.core.printable import printable_lines
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 # Okabe and Ito (2008): eight colours that stay apart for every common kind of colour vision.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-FILE_TYPES = ("svg", "png", "pdf")
 GREY = "#666666"
 
 STYLE: Mapping[str, Any] = MappingProxyType(
@@ -159,12 +158,7 @@ def save_figure(figure: Figure, path: Path) -> None:
     UsageError
         The ending is none of ``svg``, ``png``, ``pdf``.
     """
-    file_type = path.suffix.lower().lstrip(".")
-    if file_type not in FILE_TYPES:
-        raise UsageError(
-            f"got ending {path.suffix!r}, expected one of .{', .'.join(FILE_TYPES)}", place=str(path), hint="As in plot.svg."
-        )
-    write_bytes_whole(path, figure_bytes(figure, file_type))
+    write_bytes_whole(path, figure_bytes(figure, check_figure_type(path)))
 
 
 FONT_SIZE = 7.5

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.core.extras import require
-from mlperf.core.places import make_folder
+from mlperf.core.places import FIGURE_TYPES, make_folder
 from mlperf.core.progress import tracked
 from mlperf.datasets.campaigns.write import write_csv
-from mlperf.report.figures.figures import FILE_TYPES, add_caption, save_figure, style
+from mlperf.report.figures.figures import add_caption, save_figure, style
 from mlperf.report.paper.registry import PAPER_FIGURES, FigureKind
 from mlperf.report.paper.result import Drawing, DrawnFigure, PaperFigures, SkippedFigure
 
 if TYPE_CHECKING:
     from mlperf.studies.paper.figure_inputs import FigureInputs
 
-FORMATS = (*FILE_TYPES, "csv")
+FORMATS = (*FIGURE_TYPES, "csv")
 
 
 def draw_paper_figures(

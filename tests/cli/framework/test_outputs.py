@@ -93,3 +93,10 @@ def test_an_ending_that_promises_another_form_is_refused(
     assert left.value.code == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / words[-1]).exists()
+
+
+def test_a_figure_of_another_ending_is_refused_before_a_program_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ran = tmp_path / "ran"
+    said = refused(capsys, "watch", "--plot", tmp_path / "f.txt", "--", "touch", ran)
+    assert "got ending '.txt', expected one of .svg, .png, .pdf" in said
+    assert not ran.exists()
