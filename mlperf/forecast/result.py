@@ -98,10 +98,11 @@ def summarise(forecast: StreamForecast, run: Run, notes: Sequence[str] = (), inp
     errors = forecast.forecaster.errors[HEDGE]
     resets = forecast.source.rates.n_resets
     steps = forecast.forecaster.horizon_steps
+    told = f"{steps} sample{'s' * (steps > 1)}, {steps * forecast.interval_s:g} s"
     rounded = (
         ()
         if math.isclose(steps * forecast.interval_s, forecast.horizon_s, rel_tol=0.01)
-        else (f"a horizon of {forecast.horizon_s:g} s is forecast as {steps} samples, {steps * forecast.interval_s:g} s",)
+        else (f"a horizon of {forecast.horizon_s:g} s is forecast as {told}",)
     )
     fallen = (f"a counter fell in {resets} samples: its rate counts as 0 there",) if resets else ()
     return Watched(

@@ -179,7 +179,7 @@ def read_typed_table(
         As `read_any_table`, but for missing cells and copied rows.
     """
     grid = read_grid(read_source(Path(path)))
-    _asked_columns(grid.source, grid.header, None, needed, (), separator_hint(grid))
+    _asked_columns(grid.source, grid.header, None, needed, (), separator_hint(grid.header))
     counted = {name for name in grid.header if numbers is not None and name not in labels and numbers(name)}
     names = [name for name in grid.header if others or name in counted or name in labels]
     typed = {

@@ -128,10 +128,11 @@ def _check_header(grid: Grid, schema: TableSchema) -> None:
         if meant is not None:
             word = UNIT_WORDS[meant.unit]
             raise DataError(f"got {name!r}, expected {meant.name!r} ({word})", place=f"{place} {name}", hint=unit_hint(name, meant))
+        hint = separator_hint(grid.header) or did_you_mean(name, schema.names)
         raise DataError(
             f"got {name!r}, expected only the columns of {schema.name}",
             place=f"{place} {name}",
-            hint=f"{separator_hint(grid) or did_you_mean(name, schema.names)} (mlperf data columns {schema.name} describes them)",
+            hint=f"{hint} (mlperf data columns {schema.name} describes them)",
         )
     for name in schema.required:
         if name not in grid.header:
@@ -164,9 +165,9 @@ def unit_hint(name: str, meant: Column) -> str:
     return f"The data dictionary keeps this column in {UNIT_WORDS[meant.unit]}: {convert}."
 
 
-def separator_hint(grid: Grid) -> str:
+def separator_hint(header: Sequence[str]) -> str:
     """What to say where the whole header is one cell because something other than commas separates."""
-    found = [word for mark, word in SEPARATORS.items() if len(grid.header) == 1 and mark in grid.header[0]]
+    found = [word for mark, word in SEPARATORS.items() if len(header) == 1 and mark in header[0]]
     return f"cells are separated by commas, here by {found[0]}" if found else ""
 
 

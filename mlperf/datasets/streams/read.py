@@ -17,6 +17,7 @@ from mlperf.core.errors import DataError
 from mlperf.core.places import check_file_place, place_error
 from mlperf.datasets.dictionary.numbers import number_hint, parse_number
 from mlperf.datasets.reading.grid import csv_rows
+from mlperf.datasets.reading.read import separator_hint
 from mlperf.datasets.reading.source import read_source
 from mlperf.datasets.streams.columns import COLUMNS, COUNTER, GAUGE, column_of
 
@@ -92,7 +93,9 @@ def read_stream(path: Path | str) -> Stream:
     if len(set(header)) != len(header):
         raise DataError("got a column name twice, expected every name once", place=f"{path}, line 1")
     if TIME not in header:
-        raise DataError(f"no column {TIME!r}, expected the time of each sample", place=f"{path}, line 1")
+        got = ", ".join(header)
+        hint = separator_hint(header) or "mlperf watch --record writes such streams; rename a column of seconds."
+        raise DataError(f"no column {TIME!r} in {got:.200}, expected the time of each sample", place=f"{path}, line 1", hint=hint)
     if len(lines) < MIN_ROWS:
         raise DataError(f"got {len(lines)} samples, expected at least {MIN_ROWS}", place=str(path))
     columns, unknown = numeric_columns(header, lines[0])

@@ -10,7 +10,7 @@ import pandas as pd
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.files import write_text_whole
-from mlperf.datasets.streams.performance import N_DECIDING, Performance, choose_performance, performance_named
+from mlperf.datasets.streams.performance import N_DECIDING, PERFORMANCE, Performance, choose_performance, performance_named
 from mlperf.datasets.streams.read import Stream, read_stream
 from mlperf.features.network.base import KEY, FeatureTable, check_keys_once
 from mlperf.features.streams.window import Window, Windows, window_columns
@@ -42,7 +42,9 @@ def future_targets(paths: Sequence[Path | str], horizon_s: float, *, performance
         rates = [window.performance for window in stream_windows(stream, chosen)]
         ahead = rates[steps_ahead(horizon_s, stream.interval_s) :]
         if not ahead:
-            raise DataError(f"got {len(rates)} samples, expected more than the horizon of {horizon_s} s takes", place=str(path))
+            seconds = len(rates) * stream.interval_s
+            got = f"got {seconds:.3g} s of samples, expected more than the horizon of {horizon_s:g} s"
+            raise DataError(got, place=str(path), hint="Record the program for longer, or look less far ahead with --horizon.")
         keys = sample_keys(stream.name, len(rates))[: len(ahead)]
         frames.append(pd.DataFrame({KEY: keys, "performance_ahead": ahead, "time_s": [1.0 / rate for rate in ahead]}))
     return pd.concat(frames, ignore_index=True)
@@ -70,10 +72,11 @@ def stream_performance(stream: Stream, named: str | None = None) -> Performance:
     first = {name: stream.values[:N_DECIDING, index] for index, name in enumerate(stream.columns)}
     found = choose_performance({name: [float(each) for each in values] for name, values in first.items()})
     if found is None:
+        known = ", ".join(each.column for each in PERFORMANCE.values())
         raise DataError(
-            f"got columns {', '.join(stream.columns)}, expected one that says how fast the program runs",
-            place=stream.name,
-            hint="Name its counter with --performance COLUMN.",
+            f"got columns {', '.join(stream.columns):.200}, expected one that says how fast the program runs",
+            place=f"stream {stream.name}",
+            hint=f"Such as {known}; mlperf features dwc-o takes any: --performance COLUMN.",
         )
     return found
 

@@ -98,3 +98,13 @@ def test_settings_and_cells_that_no_recording_has_are_refused(text: str, words: 
     with pytest.raises(DataError) as caught:
         read_stream(file(tmp_path, text))
     assert words in str(caught.value)
+
+
+def test_a_table_that_is_no_stream_is_told_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text("t_s;units\n0;0\n1;5\n", encoding="ascii")
+    with pytest.raises(DataError, match="here by semicolons"):
+        read_stream(path)
+    path.write_text("time,units\n0,0\n1,5\n", encoding="ascii")
+    with pytest.raises(DataError, match=r"no column 't_s' in time, units(.|\n)*rename a column of seconds"):
+        read_stream(path)

@@ -142,3 +142,13 @@ def test_a_table_of_rates_is_read_as_rates(tmp_path: Path) -> None:
     rates.to_csv(tmp_path / "rates.csv", index=False)
     one, two = dwc_o([tmp_path / "raw.csv"]).frame, dwc_o([tmp_path / "rates.csv"]).frame
     np.testing.assert_allclose(one.drop(columns="kernel"), two.drop(columns="kernel"), rtol=1e-9, atol=1e-9)
+
+
+def test_a_stream_too_short_or_without_performance_is_told_in_seconds_and_names(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text("t_s,units\n0,0\n1,5\n2,9\n", encoding="ascii")
+    with pytest.raises(DataError, match=r"got 2 s of samples, expected more than the horizon of 100 s(.|\n)*--horizon"):
+        future_targets([path], horizon_s=100.0)
+    path.write_text("t_s,level\n0,0\n1,5\n2,9\n", encoding="ascii")
+    with pytest.raises(DataError, match=r"got columns level(.|\n)*Such as units, instructions, cpu_ns, io_bytes"):
+        future_targets([path], horizon_s=1.0)
