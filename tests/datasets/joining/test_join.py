@@ -10,6 +10,7 @@ import pytest
 
 from mlperf import join_tables
 from mlperf.core.errors import DataError, UsageError
+from mlperf.datasets.joining.join import read_side
 
 pytestmark = pytest.mark.slow
 
@@ -106,3 +107,14 @@ def test_keys_and_tables_are_as_many(write: Write) -> None:
         join_tables(times, [])
     with pytest.raises(UsageError, match="got 2 keys for 1"):
         join_tables(times, nests, [["kernel"], ["round"]])
+
+
+def test_hints_are_of_what_a_join_takes(tmp_path: Path) -> None:
+    """Neither --na nor --categorical goes with joined tables."""
+    path = tmp_path / "t.csv"
+    for text in ("kernel,a\nx,\ny,1\n", "kernel,a\nx,1\ny,two\n"):
+        path.write_text(text, encoding="ascii")
+        with pytest.raises(DataError) as caught:
+            read_side(path, "table", "keep")
+        assert not any(word in str(caught.value) for word in ("--na", "na=", "categorical"))
+        assert "remove" in str(caught.value)
