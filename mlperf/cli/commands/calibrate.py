@@ -43,7 +43,8 @@ def calibrate(
         apply_to(tables, applied, level, output, options, show)
         return
     if len(tables) != 2:
-        raise UsageError(f"got {len(tables)} tables, expected two", hint="mlperf calibrate predicted.csv measured.csv")
+        names = " ".join(map(str, tables))
+        raise UsageError(f"got {names}, expected two tables", hint="mlperf calibrate predicted.csv measured.csv")
     from mlperf.planning.calibration.foreign import LEVEL, apply_calibration, calibrate_tables
 
     result = calibrate_tables(*tables, level=LEVEL if level is None else level, **options)
@@ -69,7 +70,8 @@ def apply_to(
     if given:
         raise UsageError(f"got {', '.join(given)} with --apply, whose file knows them", hint="Leave it out.")
     if len(tables) != 1:
-        raise UsageError(f"got {len(tables)} tables with --apply, expected one: the new predictions")
+        names = " ".join(map(str, tables))
+        raise UsageError(f"got {names} with --apply, expected one table: the new predictions")
     calibration = load_model(applied, "mlperf-calibration")
     result = apply_calibration(calibration, tables[0], level=level, output=output)
     show(result, data_sha256=calibration.provenance["data_sha256"])

@@ -24,6 +24,9 @@ from mlperf.planning.calibration.pairs import MEASURED, PREDICTED, Pairs, check_
 
 KIND = "mlperf-calibration"
 LEVEL = 0.95
+UNIT_SLACK = 3.0
+"""How far from a thousand times a ratio may lie, and still be taken for one of two units."""
+
 FEW_GROUPS = 2
 """By simulation the interval of 95 % of a group that was not measured holds 83 to 94 % after two, 93 to 98 % after three."""
 
@@ -212,12 +215,25 @@ def _row_table(pairs: Pairs, fit: RatioCalibration) -> pd.DataFrame:
     return frame.assign(**values, predicted_error=predicted / measured - 1.0, calibrated_error=calibrated / measured - 1.0)
 
 
+def units_doubt(pairs: Pairs) -> list[str]:
+    """That measured and predicted values lie apart as units of time do, a thousand times or a million; else nothing."""
+    middle = float(np.exp(np.median(pairs.log_ratio)))
+    power = 3 * round(np.log10(middle) / 3.0)
+    if power == 0 or not 1.0 / UNIT_SLACK < middle / 10.0**power < UNIT_SLACK:
+        return []
+    names = f"{pairs.measured_column} and {pairs.predicted_column}"
+    return [
+        f"measured values are {middle:.4g} times the predicted ones: are {names} of one unit? Names that end in _s, _ms, _us tell"
+    ]
+
+
 def _notes(pairs: Pairs, fit: RatioCalibration) -> tuple[str, ...]:
     told = []
     if pairs.unit_ratio != 1.0:
         told.append(
             f"{pairs.measured_column} was multiplied by {pairs.unit_ratio:g}, to have the unit of {pairs.predicted_column}."
         )
+    told += units_doubt(pairs)
     if not fit.helps:
         told.append("no factor brings left-out rows nearer: predictions stay as they are, the interval is of their own errors")
     elif fit.factors.depth < len(pairs.by):

@@ -12,6 +12,7 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import nearest_hint
+from mlperf.datasets.dictionary.numbers import WHOLE_HINT, number_hint
 from mlperf.datasets.joining.join import Side, Table, read_side
 from mlperf.datasets.reading.time_units import TIME_SUFFIXES, unit_ratio
 from mlperf.planning.calibration.pairs import check_positive
@@ -77,6 +78,10 @@ def read_observed(
     values = [str(name) for name in frame if str(name) in columns]
     known = tuple(dict.fromkeys(("cnn", *SIZES, "dataset_size", *asked, *columns)))
     strange = [str(name) for name in frame if str(name) not in known]
+    unfilled = [name for name, why in frame.attrs.get("aside", {}).items() if name in columns and why == EMPTY]
+    if unfilled and not values:
+        hint = "Write the measured seconds into its cells."
+        raise DataError("has no value, expected measured times", place=side.header_place(unfilled[0]), hint=hint)
     if strange or not values:
         got = f"got column {strange[0]!r}" if strange else "got no measured time"
         hint = nearest_hint(strange[0], known) if strange else "Such as step_s or compute_gradient_s."
@@ -88,6 +93,7 @@ def read_observed(
     for name in values:
         check_positive(side, name, gaps=True)
     check_filled(side, values)
+    check_settings(side, (*SIZES, "dataset_size"), asked)
     nets, number = _observed_networks(side, cnns)
     given: dict[str, Any] = {
         "n_nodes": job.n_nodes,
@@ -129,6 +135,20 @@ def check_filled(side: Side, values: Sequence[str]) -> None:
         raise DataError(got, place=_line(side, int(nothing[0]), values[0]), hint="Fill a cell, or remove the row.")
 
 
+def check_settings(side: Side, counts: Sequence[str], others: Iterable[str]) -> None:
+    """Accept counts that are whole numbers from 1 on, and other settings that are numbers; DataError with the line of another."""
+    for name in (*counts, *(each for each in others if each not in counts)):
+        if name not in side.frame:
+            continue
+        values = pd.to_numeric(side.frame[name], errors="coerce").to_numpy(float)
+        right = np.isfinite(values) & ((name not in counts) | (values >= 1.0) & (values == np.floor(values)))
+        if not right.all():
+            row = int(np.argmin(right))
+            got, expected = side.frame[name].tolist()[row], "a whole number >= 1" if name in counts else "a number"
+            hint = number_hint(got) if isinstance(got, str) else WHOLE_HINT
+            raise DataError(f"got {got!r}, expected {expected}", place=side.place(row, [name]), hint=hint)
+
+
 def _line(side: Side, row: int, column: str) -> str:
     """Where an empty cell stands: rows with a value of another column that no other row has, are found by it."""
     filled = [str(name) for name in side.frame if pd.notna(side.frame[name].iloc[row])]
@@ -157,9 +177,18 @@ def _observed_networks(side: Side, cnns: Sequence[CnnSpec]) -> tuple[list[CnnSpe
         return list(cnns), np.zeros(len(side.frame), np.int64)
     by_name = {each.name: each for each in cnns}
     names = [str(name) for name in pd.unique(side.frame["cnn"])]
-    nets = [by_name[name] if name in by_name else find_cnn(name) for name in names]
+    nets = [by_name[name] if name in by_name else _shipped(side, name) for name in names]
     number = {name: at for at, name in enumerate(names)}
     return nets, np.array([number[str(name)] for name in side.frame["cnn"]], dtype=np.int64)
+
+
+def _shipped(side: Side, name: str) -> CnnSpec:
+    """A network by its name in a row; DataError with the row's line where nobody knows it."""
+    try:
+        return find_cnn(name)
+    except DataError as error:
+        row = [str(each) for each in side.frame["cnn"]].index(name)
+        raise DataError(error.message, place=side.place(row, ["cnn"]), hint=error.hint) from error
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,6 +11,7 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean, nearest_hint
+from mlperf.datasets.dictionary.numbers import bound_hint, number_hint
 from mlperf.datasets.joining.join import Side, Table, check_columns, check_matched, check_once, read_side
 from mlperf.datasets.reading.time_units import TIME_SUFFIXES, unit_ratio
 from mlperf.models.uncertainty.ratio_factors import Labels
@@ -99,7 +100,7 @@ def read_pairs(
     UsageError
         A grouping column is a value.
     """
-    left, right = read_side(measured, "measured rows", "keep"), read_side(predicted, "predicted rows", "error")
+    left, right = read_side(measured, "measured rows", "keep"), read_side(predicted, "predicted rows", "keep")
     values = (
         value_column(right, left, on, by, predicted_column, "--predicted-column"),
         value_column(left, right, on, by, measured_column, "--measured-column"),
@@ -117,7 +118,7 @@ def read_pairs(
     if ratio != 1.0:
         left = replace(left, frame=left.frame.assign(**{MEASURED: ratio * left.frame[MEASURED].to_numpy(float)}))
     check_columns(left, right, key)
-    check_once(right, key)
+    check_predicted_once(right, left, key)
     check_matched(left, right, key)
     shared = [name for name in right.frame if name in left.frame and name not in key]
     frame = left.frame.merge(right.frame.drop(columns=shared), on=list(key), how="left", validate="many_to_one")
@@ -129,6 +130,19 @@ def read_pairs(
     lost = int((~pd.MultiIndex.from_frame(right.frame[list(key)]).isin(known_keys)).sum())
     digests = {side.name: side.sha256 for side in (right, left) if side.sha256}
     return Pairs(frame, key, tuple(by), *values, lost, ratio, digests)
+
+
+def check_predicted_once(predicted: Side, measured: Side, key: Sequence[str]) -> None:
+    """Every key is predicted once; DataError also says which column of the predictions alone tells the rows apart."""
+    try:
+        check_once(predicted, key)
+    except DataError as error:
+        further = [str(name) for name in predicted.frame if name not in (*key, PREDICTED) and name not in measured.frame]
+        apart = next((name for name in further if not predicted.frame.duplicated([*key, name]).any()), None)
+        if apart is None:
+            raise
+        hint = f"{measured.name} has no column {apart!r}, which tells these rows apart: add it there."
+        raise DataError(error.message, place=error.place, hint=hint) from error
 
 
 def value_column(own: Side, other: Side, on: Sequence[str], by: Sequence[str], asked: str | None, flag: str) -> str:
@@ -150,11 +164,17 @@ def value_column(own: Side, other: Side, on: Sequence[str], by: Sequence[str], a
     shared = [name for name in times if name in other.frame]
     own_only = [name for name in numbers if name not in other.frame]
     # A number that both tables have and that is no time is a key, unless the keys were named.
-    for found in (times, shared, own_only, numbers if on else []):
+    # A time with words in its cells is meant, too: what is wrong with it is told with its line.
+    worded = [name for name in names if name not in numbers and name not in (*on, *by) and name.endswith(TIME_SUFFIXES)]
+    for found in (times, shared, own_only, numbers if on else [], worded):
         if len(found) == 1:
             return found[0]
-    got = f"got {len(numbers)} columns of numbers ({', '.join(numbers) or 'none'}), expected one that can be the value"
-    raise DataError(got, place=own.header_place(numbers[0] if numbers else "?"), hint=f"Name it: {flag} NAME.")
+    meant = own_only or (numbers if on else times)
+    if not meant:
+        got = f"got columns {', '.join(names)}, expected a further one of numbers: the time"
+        raise DataError(got, place=own.header_place(names[-1]), hint=f"Add it, or name it: {flag} NAME.")
+    got = f"got columns of numbers {', '.join(meant)}, expected one that can be the time"
+    raise DataError(got, place=own.header_place(meant[0]), hint=f"Name it: {flag} NAME.")
 
 
 def check_positive(side: Side, name: str, *, gaps: bool = False) -> None:
@@ -164,9 +184,8 @@ def check_positive(side: Side, name: str, *, gaps: bool = False) -> None:
     wrong = np.flatnonzero(~((column > 0.0) & np.isfinite(column) | empty & gaps))
     if len(wrong):
         value = side.frame[name].tolist()[int(wrong[0])]
-        raise DataError(
-            f"got {value!r}, expected a number > 0", place=side.place(int(wrong[0]), [name]), hint="Times are positive."
-        )
+        hint = number_hint(value) if isinstance(value, str) else bound_hint(float(value), is_time=True)
+        raise DataError(f"got {value!r}, expected a number > 0", place=side.place(int(wrong[0]), [name]), hint=hint)
 
 
 def _named(side: Side, name: str, new: str) -> Side:

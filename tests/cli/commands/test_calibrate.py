@@ -54,7 +54,7 @@ def test_a_predictor_is_calibrated_stored_and_applied(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("predicted.csv",), "got 1 tables, expected two"),
+        (("predicted.csv",), "expected two tables"),
         (("predicted.csv", "measured.csv", "--on", "nodes"), "a second time"),
         (("predicted.csv", "measured.csv", "--by", "nett"), "Did you mean 'net'"),
         (("predicted.csv", "--apply", "predicted.csv"), "predicted.csv"),

@@ -76,3 +76,10 @@ def test_new_rows_need_the_columns() -> None:
         apply_calibration(found, pd.DataFrame({"step_s": [1.0]}))
     with pytest.raises(DataError, match="expected a number > 0"):
         apply_calibration(found, pd.DataFrame({"net": ["a"], "step_s": [-1.0]}))
+
+
+@pytest.mark.parametrize(("scale", "told"), [(1000.0, True), (1e-3, True), (1.0, False), (30.0, False)])
+def test_values_that_lie_apart_as_units_do_are_told(scale: float, told: bool) -> None:
+    rows = pd.DataFrame({"n": [1, 2, 3], "step_s": [1.0, 2.0, 3.0]})
+    found = calibrate_tables(rows, rows.assign(step_s=[1.1 * scale, 2.3 * scale, 3.2 * scale]))
+    assert any("of one unit?" in note for note in found.notes) is told

@@ -51,7 +51,11 @@ def test_networks_are_told_by_name() -> None:
         ({"n_nodes": [1]}, "got no measured time"),
         ({"step_s": [1.0], "nodes": [1]}, "got column 'nodes'"),
         ({"step_s": [0.0]}, "expected a number > 0"),
-        ({"step_s": [1.0], "cnn": ["alexnett"]}, "alexnett"),
+        ({"step_s": [1.0], "cnn": ["alexnett"]}, "observed, row 1, column cnn: got 'alexnett'"),
+        ({"step_s": [1.0, 2.0], "n_nodes": ["eight", "8"]}, "row 1, column n_nodes: got 'eight', expected a whole number >= 1"),
+        ({"step_s": [1.0, 2.0], "n_nodes": [8, 8.5]}, r"row 2, column n_nodes: got 8\.5, expected a whole number >= 1"),
+        ({"step_s": [1.0], "subbatch_size": [0]}, "row 1, column subbatch_size: got 0, expected a whole number >= 1"),
+        ({"step_s": ["2.6 s"]}, "row 1, column step_s: got '2.6 s'(.|\n)*Write the bare number"),
     ],
 )
 def test_tables_that_say_something_else_are_refused(rows: dict[str, Any], message: str) -> None:
@@ -112,3 +116,15 @@ def test_no_other_cell_may_be_empty(tmp_path: Path, text: str, message: str) -> 
         read_text(tmp_path, text)
     assert message in str(caught.value)
     assert "--na" not in f"{caught.value} {caught.value.hint}"
+
+
+def test_a_column_of_times_without_any_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "steps.csv"
+    path.write_text("n_nodes,step_s\n8,\n", encoding="ascii")
+    with pytest.raises(DataError, match="line 1, column step_s: has no value, expected measured times"):
+        read_observed(path, [find_cnn("alexnet")], load_machine("cpu-cluster"), JOB, COLUMNS)
+
+
+def test_settings_of_a_system_are_numbers() -> None:
+    with pytest.raises(DataError, match="row 1, column n_servers: got 'two', expected a number"):
+        read({"step_s": [1.0], "n_servers": ["two"]}, n_servers=(1.0, 2.0))

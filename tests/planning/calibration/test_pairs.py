@@ -43,7 +43,7 @@ def test_values_of_different_names_and_named_ones(write) -> None:  # type: ignor
     assert found.frame["measured"].tolist() == pytest.approx([2.2e-3, 4.4e-3])
     assert found.unit_ratio == pytest.approx(1e-3)
     two = write("q.csv", "net,nodes,fast_s,slow_s\na,1,2.0,3.0\nb,1,4.0,5.0\n")
-    with pytest.raises(DataError, match=r"fast_s, slow_s\), expected one that[\s\S]*--predicted-column"):
+    with pytest.raises(DataError, match=r"fast_s, slow_s, expected one that[\s\S]*--predicted-column"):
         read_pairs(two, measured, on=("net", "nodes"))
     found = read_pairs(two, measured, on=("net", "nodes"), predicted_column="slow_s")
     assert found.frame["predicted"].tolist() == [3.0, 5.0]
@@ -57,7 +57,19 @@ def test_values_of_different_names_and_named_ones(write) -> None:  # type: ignor
         (PREDICTED, "net,nodes,step_s\na,1,0\n", r"m.csv, line 2, column step_s: got 0, expected a number > 0"),
         (PREDICTED, "net,nodes,step_s\na,one,2\n", r"p.csv, line 2, column nodes: got numbers[\s\S]*expected labels as in m.csv"),
         ("x_s\n1.0\n", "y_s\n2.0\n", "has no column that p.csv has too"),
-        (PREDICTED, "net,nodes\na,1\n", "m.csv, line 1, column nodes: got 1 columns of numbers"),
+        (PREDICTED, "net,nodes\na,1\n", "m.csv, line 1, column nodes: got columns net, nodes, expected a further one of numbers"),
+        (
+            PREDICTED,
+            "net,step_s\na,1.0\n",
+            r"p.csv, line 3, column net: got net 'a' a second time[\s\S]*m.csv has no column 'nodes'",
+        ),
+        (PREDICTED, "net,nodes,step_s\na,1,2 s\na,2,1 s\n", "m.csv, line 2, column step_s[\\s\\S]*Write the bare number: the unit"),
+        (
+            PREDICTED,
+            "net,nodes,step_s\na,1,\n",
+            r"m.csv, line 2, column step_s: got an empty cell[\s\S]*Fill the cell, or remove the row",
+        ),
+        (PREDICTED + "a,1,2.0\n", MEASURED, r"p.csv, line 5, column net: got net 'a', nodes 1 a second time"),
     ],
 )
 def test_what_does_not_fit_is_named(predicted: str, measured: str, message: str, write) -> None:  # type: ignore[no-untyped-def]
