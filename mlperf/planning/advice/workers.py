@@ -19,6 +19,8 @@ from mlperf.traces.whole_run.steps import RunSteps, find_steps
 NEXT_TO_NOTHING = 0.01
 """Share of a step that may be waited for where workers are said to keep up."""
 MOST_WORKERS = 10_000
+OF_ANOTHER_PROGRAM = 0.1
+"""How much longer, as a share, steps on synthetic input may be than those with input: runs of one program differ by less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,10 @@ def plan_workers(
     loading, notes = loading_of(facts, steps)
     if synthetic is not None:
         loading = on_synthetic_input(loading, *synthetic)
+        real_s = float(facts.step_s.mean())
+        if loading.compute_s > (1 + OF_ANOTHER_PROGRAM) * real_s:
+            apart = f"{1e3 * loading.compute_s:.3g} ms, longer than the {1e3 * real_s:.3g} ms with input"
+            notes = [*notes, f"steps on synthetic input take {apart}: check that both are of one program, and in this order"]
     needed = int(workers_needed(loading.compute_s * (1 + NEXT_TO_NOTHING), loading.batch_s))
     asked = sorted(set(n_workers)) or sorted({*_some(needed + 1), max(loading.n_workers, 1)})
     cores = sorted(set(n_cores)) or [loading.n_cores]

@@ -80,6 +80,16 @@ def test_a_recording_on_synthetic_input_is_what_nothing_is_lost_of(made: Maker) 
     found = plan_workers(loaded(made, 1), n_workers=(1, 4), n_devices=4, synthetic=(always, find_steps(always)))
     assert found.loading.compute_s == pytest.approx(0.03)
     assert found.plan["lost_devices"].tolist() == pytest.approx([3.0, 0.0], abs=0.05)
+    assert not any("synthetic" in note for note in found.notes)
+
+
+def test_synthetic_input_that_takes_longer_is_of_another_program(made: Maker) -> None:
+    maker, at = made(), 0
+    for _ in range(20):
+        at = maker.marks(at, {"load": 0, "forward": 300 * MS})
+    other = maker.recording()
+    found = plan_workers(loaded(made, 1), n_workers=(1,), synthetic=(other, find_steps(other)))
+    assert "steps on synthetic input take 300 ms, longer than the 120 ms with input" in found.notes[-1]
 
 
 def test_the_training_thread_may_make_its_input_itself(made: Maker) -> None:
