@@ -99,7 +99,7 @@ def run_in_turns(a: Program, b: Program, plan: RunPlan) -> Runs:
             if left is not None and left <= 0:
                 break
             found = timed_run(a if name == A else b, plan.metric, left)
-            _check_first(found, name, a if name == A else b, rows)
+            _check_first(found, name, a if name == A else b, rows, plan.metric)
             rows.append({"run": len(rows), "program": name, "block": block, **asdict(found)})
             if found.status == OUT_OF_TIME:
                 break
@@ -118,13 +118,19 @@ def _turns(plan: RunPlan) -> Iterator[tuple[int, str]]:
     return tracked(turns, "runs")
 
 
-def _check_first(found: TimedRun, name: str, program: Program, before: list[dict[str, object]]) -> None:
+def _check_first(
+    found: TimedRun, name: str, program: Program, before: list[dict[str, object]], metric: re.Pattern[str] | None
+) -> None:
     """Stop where a command never works."""
     if found.status in (DONE, OUT_OF_TIME) or any(row["program"] == name for row in before):
         return
-    what = f"ended with exit code {found.exit_code}" if found.exit_code else "printed no number > 0 that --metric finds"
+    what, hint = f"ended with exit code {found.exit_code}", "Try the command by itself first."
+    if not found.exit_code:
+        asked = "" if metric is None else f" {metric.pattern!r}"
+        what = f"printed no number > 0 that --metric{asked} finds"
+        hint = r"Its first group holds the number, as in '([\d.]+) samples/s'; try the command by itself first."
     said = f"; it said: {found.said}" if found.said else "; it said nothing"
-    raise DataError(f"{what} in its first run{said}", place=f"{name}, {program.text}", hint="Try the command by itself first.")
+    raise DataError(f"{what} in its first run{said}", place=f"{name}, {program.text}", hint=hint)
 
 
 def _use(frame: pd.DataFrame) -> list[str]:

@@ -44,6 +44,13 @@ def test_two_kinds_are_no_comparison(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run("true", "true", "--higher-is-better") == 2
 
 
+def test_a_metric_that_finds_nothing_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("echo 5 it/s", "echo 6 it/s", "--metric", r"([\d.]+) samples/s", "--blocks", "2", "--warm-up", "0") == 3
+    told = capsys.readouterr().err
+    assert r"printed no number > 0 that --metric '([\\d.]+) samples/s' finds in its first run; it said: 5 it/s" in told
+    assert "Its first group holds the number" in told
+
+
 def test_what_a_word_is(tmp_path: Path) -> None:
     (tmp_path / "a.csv").touch()
     assert kind_of(str(tmp_path)) == FOLDER
