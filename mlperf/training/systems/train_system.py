@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.core.provenance import provenance
-from mlperf.core.suggest import nearest_hint
+from mlperf.core.suggest import nearest, nearest_hint
 from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.datasets.reading.time_units import TIME_SUFFIXES, seconds_in
 from mlperf.models.validation.folds import grouped_folds, leave_one_group_out
@@ -308,13 +308,16 @@ def _fitted(
 def notes_of(data: StepRows) -> tuple[str, ...]:
     """What the rows leave open."""
     one_machine = not {"n_nodes", "n_gpus_per_node"} & set(data.rows.columns)
+    others = [str(name) for name in data.rows.columns if name not in COLUMNS]
+    meant = nearest("n_gpus_per_node", others) or nearest("n_nodes", others)
+    unread = f" (column {meant} is not read)" if meant else ""
     notes = (
         (not data.largest, "fewer than three counts of GPUs: how steps grow with more of them is physics, not measured"),
         (
             0 < len(data.networks) < LEAST_NETWORKS,
             "fewer than three networks: how far another one is missed is not measured, and no interval tells it",
         ),
-        (one_machine, "no column n_nodes or n_gpus_per_node: all GPUs of a row count as those of one machine"),
+        (one_machine, f"no column n_nodes or n_gpus_per_node{unread}: all GPUs of a row count as those of one machine"),
     )
     return tuple(note for holds, note in notes if holds)
 

@@ -82,6 +82,7 @@ def test_what_the_rows_leave_open_is_told() -> None:
     rows = pd.DataFrame({"n_gpus": [1, 2, 4], "subbatch_size": 8, "step_s": [1.0, 1.1, 1.3]})
     (note,) = train_system(rows).notes
     assert note == "no column n_nodes or n_gpus_per_node: all GPUs of a row count as those of one machine"
+    assert "(column gpus_per_node is not read)" in train_system(rows.assign(gpus_per_node=4)).notes[0]
     assert train_system(rows.assign(n_gpus_per_node=4)).notes == ()
     assert train_system(rows.assign(n_gpus_per_node=4, n_gpus=[1, 2, 2])).notes[0].startswith("fewer than three counts of GPUs")
 
