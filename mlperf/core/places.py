@@ -39,11 +39,11 @@ FIGURE_TYPES = ("svg", "png", "pdf")
 """Endings of files that figures go to."""
 
 
-def check_figure_type(path: Path) -> str:
-    """Form of a figure, as its file's ending says: one of `FIGURE_TYPES`; UsageError for another ending."""
-    file_type = path.suffix.lower().lstrip(".")
-    if file_type not in FIGURE_TYPES:
-        got = f"got ending {path.suffix!r}, expected one of .{', .'.join(FIGURE_TYPES)}"
+def check_figure_type(path: Path, *others: str) -> str:
+    """Form of a figure, as its file's ending says: one of `FIGURE_TYPES` or of ``others``; UsageError for another ending."""
+    known, file_type = (*FIGURE_TYPES, *others), path.suffix.lower().lstrip(".")
+    if file_type not in known:
+        got = f"got ending {path.suffix!r}, expected one of .{', .'.join(known)}"
         raise UsageError(got, place=printable(path), hint="As in plot.svg.")
     return file_type
 

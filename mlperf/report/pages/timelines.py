@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from mlperf.core.files import write_text_whole
+from mlperf.core.places import check_figure_type
 from mlperf.report.figures.figures import GREY, add_caption, save_figure, single_axes
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit
 from mlperf.report.text.views import Section
@@ -99,7 +100,7 @@ def write_timeline(timeline: ThreadTimeline, path: Path, window_s: tuple[float, 
     UsageError
         Another ending, or a window that holds nothing.
     """
-    if path.suffix.lower() == ".json":
+    if check_figure_type(path, "json") == "json":
         write_text_whole(path, chrome_text(timeline if window_s is None else timeline.within(*window_s)))
         return
     save_figure(timeline_figure(timeline, window_s), path)

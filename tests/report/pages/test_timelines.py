@@ -81,7 +81,7 @@ def test_the_ending_says_what_is_written(tmp_path: Path) -> None:
     assert sum(event["ph"] == "X" for event in events) == len(timeline.intervals)
     write_timeline(timeline, tmp_path / "b.json", (1.0, 2.0))
     assert (tmp_path / "b.json").stat().st_size < (tmp_path / "a.json").stat().st_size
-    with pytest.raises(UsageError, match="ending"):
+    with pytest.raises(UsageError, match=r"expected one of .svg, .png, .pdf, .json"):
         write_timeline(timeline, tmp_path / "a.txt")
 
 
