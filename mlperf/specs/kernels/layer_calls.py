@@ -89,4 +89,4 @@ def _whole(works: Sequence[Work]) -> Work:
         return (products or works)[-1]
     first = products[0]
     n_macs = sum(work.m * work.n * work.k * work.groups for work in products)
-    return replace(first, n=n_macs // (first.m * first.k), maps_out=products[-1].maps_out)
+    return replace(first, n=n_macs // (first.m * first.k * first.groups), maps_out=products[-1].maps_out)

@@ -164,6 +164,8 @@ def test_products_of_attention_in_windows_by_hand():
         ("attention_bias", "attention_softmax", "attention_softmax_gradient"), scores
     )
     assert WINDOWS.shapes["met"] == Shape(12, 4, 6)
+    whole = {call.kernel: call.n_flops for call in library_calls(WINDOWS, 2) if call.layer == "met"}
+    assert whole == dict.fromkeys(("attend_forward", "attend_backward"), 2 * 2 * WINDOWS.layer_macs["met"])
     assert WINDOWS.layer_macs["met"] == 4 * 24 * 4 * (2 + 3)
     assert sum(call.n_flops for call in found.values()) == 2 * 2 * 3 * WINDOWS.layer_macs["met"]
     assert WINDOWS.n_params == 4 * (8 + 4 + 6) + 5 + 2 * (12 * 24 + 1)
