@@ -10,7 +10,7 @@ import click
 
 from mlperf.cli.framework.options import output_options
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import NEW_TABLE
+from mlperf.cli.framework.values import NEW_ROWS, NEW_TABLE
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ characteristics/kernel_counters.csv.gz, the table is found without --counters.
 """
 )
 @click.argument("campaign")
-@click.option("-o", "--output", type=NEW_TABLE, help="CSV to write.")
+@click.option("-o", "--output", type=NEW_ROWS, help="CSV to write.")
 @click.option("--backend", help="Whose kernels, numpy or torch, where the campaign holds several.")
 @click.option("--steps", "n_steps", type=click.IntRange(min=1), default=3, help="Steps to count of each network.")
 @output_options

@@ -141,7 +141,7 @@ def predict_system_configurations(
     intervals = {kind: output_intervals(model, inputs, system, means, solution, options, kind) for kind in ("mean", "run")}
     inside = all_inside(means)
     names = [setting.name for setting in system.settings]
-    breakdown_s = breakdown_of(solution, len(configs))
+    breakdown_s = breakdown_of(system, solution, len(configs))
     return SystemPrediction(
         system=system.name,
         title=system.title,
@@ -183,14 +183,11 @@ def solved(system: System, seconds: Mapping[str, FloatArray], run: Mapping[str, 
     Raises
     ------
     DataError
-        It is no `Solution` or has no parts, or an output is missing, negative or not a number: the system's equations are at fault.
+        It is no `Solution`, or an output is missing, negative or not a number: the system's equations are at fault.
     """
     found = system.solve(seconds, run)
     if not isinstance(found, Solution):
         raise DataError(f"the solve of system {system.name!r} returned a {type(found).__name__}, expected a Solution")
-    if not found.breakdown_s or not all(found.breakdown_s.values()):
-        hint = "Its second argument is {activity: {component: seconds}}, of the seconds that add up to a period."
-        raise DataError(f"the Solution of system {system.name!r} has no parts, expected those of each activity", hint=hint)
     for name in system.outputs:
         if name not in found.outputs:
             raise DataError(f"the system {system.name!r} promises {name!r} and gave {', '.join(found.outputs)}")
@@ -244,12 +241,21 @@ def refuse_outside(model: Model, inputs: ConfigurationInputs, system: System, me
 def outside_means(model: Model, inputs: ConfigurationInputs, system: System, options: SystemOptions) -> pd.DataFrame:
     """`system_outside` of configurations of which nothing is solved yet."""
     means = system_times(model, inputs, system, options.method, options.exchange).scaled(options.factors)
-    breakdown_s = breakdown_of(solved(system, means.seconds, run_of(inputs, system)), len(inputs.configs))
+    breakdown_s = breakdown_of(system, solved(system, means.seconds, run_of(inputs, system)), len(inputs.configs))
     return system_outside(model, inputs, system, means, breakdown_s, options.method)
 
 
-def breakdown_of(solution: Solution, n_configs: int) -> dict[str, dict[str, FloatArray]]:
-    """By activity and component, seconds of each configuration."""
+def breakdown_of(system: System, solution: Solution, n_configs: int) -> dict[str, dict[str, FloatArray]]:
+    """By activity and component, seconds of each configuration; a search, which tells no parts, solves without them.
+
+    Raises
+    ------
+    DataError
+        The solution has no parts: the system's equations are at fault.
+    """
+    if not solution.breakdown_s or not all(solution.breakdown_s.values()):
+        hint = "Its second argument is {activity: {component: seconds}}, of the seconds that add up to a period."
+        raise DataError(f"the Solution of system {system.name!r} has no parts, expected those of each activity", hint=hint)
     return {
         activity: {name: on_rows(part, n_configs) for name, part in parts.items()}
         for activity, parts in solution.breakdown_s.items()

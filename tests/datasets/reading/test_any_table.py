@@ -31,7 +31,7 @@ def test_kinds_and_values(tmp_path: Path) -> None:
     assert frame["device"].tolist() == ["A", "B", "A"]
     assert frame["speed"].dtype == np.float64
     digest = sha256(TABLE.encode()).hexdigest()
-    assert frame.attrs == {"n_rows_read": 3, "n_rows_missing": 0, "sha256": digest, "aside": {}, "notes": ()}
+    assert frame.attrs == {"n_rows_read": 3, "n_rows_missing": 0, "sha256": digest, "aside": {}, "notes": (), "first_line": 2}
 
 
 @pytest.mark.parametrize(

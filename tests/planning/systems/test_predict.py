@@ -13,7 +13,7 @@ import pytest
 
 import mlperf
 from mlperf.core.errors import DataError, DomainError, UsageError
-from mlperf.planning.systems.predict import solved
+from mlperf.planning.systems.predict import breakdown_of, solved
 from mlperf.specs import JobSpec, load_machine
 from mlperf.systems.base.collectives import ring_s
 from mlperf.systems.base.system import Solution
@@ -178,6 +178,6 @@ def test_a_system_that_gives_no_number_is_named(small_model: Any) -> None:
     ],
 )
 def test_a_system_that_gives_no_solution_is_named(answer: object, message: str) -> None:
-    own = SimpleNamespace(name="own", outputs=("epoch_s", "mean_minibatch_size"), solve=lambda *_: answer)
+    own: Any = SimpleNamespace(name="own", outputs=("epoch_s", "mean_minibatch_size"), solve=lambda *_: answer)
     with pytest.raises(DataError, match=message):
-        solved(own, {}, {})  # type: ignore[arg-type]
+        breakdown_of(own, solved(own, {}, {}), 1)
