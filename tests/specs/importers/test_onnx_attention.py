@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from numbered_graph import NumberedGraph
+from onnx import TensorProto, helper
 
 from mlperf.core.errors import DataError
 from mlperf.specs.importers.onnx_import import from_onnx
@@ -15,24 +16,12 @@ EACH = MAPS // N_HEADS
 PARAMS, MACS = 4 * MAPS * (MAPS + 1), TOKENS * 4 * MAPS**2 + 2 * TOKENS**2 * MAPS
 
 
-class Graph:
+class Graph(NumberedGraph):
     """Nodes with numbered tensors; weights of zeros."""
 
     def __init__(self, batch: int | str = BATCH, mask=None, weights="Softmax") -> None:
-        self.batch, self.nodes, self.known = batch, [], []
-        self.mask, self.weights = mask, weights
-
-    def add(self, operator, *inputs, n_outputs=1, **attributes):
-        names = [f"t{len(self.nodes)}_{place}" for place in range(n_outputs)]
-        given = [each if isinstance(each, str) else self.constant(each) for each in inputs]
-        self.nodes.append(helper.make_node(operator, given, names, **attributes))
-        return names[0] if n_outputs == 1 else names
-
-    def constant(self, values):
-        array = np.asarray(values)
-        array = array.astype(np.float32) if array.dtype == float else array
-        self.known.append(numpy_helper.from_array(array, f"k{len(self.known)}"))
-        return self.known[-1].name
+        super().__init__()
+        self.batch, self.mask, self.weights = batch, mask, weights
 
     def linear(self, source, n_inputs=MAPS, n_maps=MAPS, bias=True):
         found = self.add("MatMul", source, np.zeros((n_inputs, n_maps)))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from numbered_graph import NumberedGraph
+from onnx import TensorProto, helper
 
 from mlperf.core.errors import DataError
 from mlperf.specs.importers.onnx_import import from_onnx
@@ -17,23 +18,12 @@ PROJECTIONS = 4 * MAPS * (MAPS + 1)
 MACS = PLACES * 4 * MAPS**2 + 2 * PLACES * INSIDE * MAPS
 
 
-class Graph:
+class Graph(NumberedGraph):
     """Nodes with numbered tensors, from maps x of 4 x 4; weights of zeros."""
 
     def __init__(self, shape: tuple[int, ...] = (BATCH, MAPS, SIDE, SIDE)) -> None:
-        self.shape, self.nodes, self.known = shape, [], []
-
-    def add(self, operator, *inputs, n_outputs=1, **attributes):
-        names = [f"t{len(self.nodes)}_{place}" for place in range(n_outputs)]
-        given = [each if isinstance(each, str) else self.constant(each) for each in inputs]
-        self.nodes.append(helper.make_node(operator, given, names, **attributes))
-        return names[0] if n_outputs == 1 else names
-
-    def constant(self, values):
-        array = np.asarray(values)
-        array = array.astype(np.float32) if array.dtype == float else array
-        self.known.append(numpy_helper.from_array(array, f"k{len(self.known)}"))
-        return self.known[-1].name
+        super().__init__()
+        self.shape = shape
 
     def linear(self, source, n_maps=MAPS, n_inputs=MAPS):
         return self.add("Add", np.zeros(n_maps), self.add("MatMul", source, np.zeros((n_inputs, n_maps))))
