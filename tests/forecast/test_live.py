@@ -45,7 +45,8 @@ def test_a_replay_of_the_record_gives_the_same_figures(tmp_path: Path) -> None:
     record = tmp_path / "stream.csv"
     standings = []
     live = watch(
-        WatchRequest(worker(code=5), interval_s=0.02, horizon_s=0.06, record=record),
+        # Named: a program that starts slowly reports its progress after the samples by which it would be chosen.
+        WatchRequest(worker(code=5), interval_s=0.02, horizon_s=0.06, performance="progress", record=record),
         tell=lambda _, standing: standings.append(standing),
     )
     again = replay(record)

@@ -19,10 +19,11 @@ from mlperf.planning.inputs import configuration_inputs
 from mlperf.planning.search.draws import draw_candidates
 from mlperf.planning.search.one_machine import N_DRAWS, minibatch_strays
 from mlperf.planning.search.windows import MEAN, Window
+from mlperf.studies.judgement.judge import is_without
 from mlperf.studies.judgement.plan import ROUNDS_FROM, TIME_SCALE
 from mlperf.studies.judgement.seen import judged_splits, kernels_without
 from mlperf.studies.trainer.predictions import EPOCH, RUNS, train_split
-from mlperf.studies.trainer.protocols import LEFT_OUT, Split
+from mlperf.studies.trainer.protocols import Split
 from mlperf.systems.base.times import RunGrid
 from mlperf.training.model import Model
 from mlperf.training.training import train_campaign
@@ -76,8 +77,8 @@ def judge_sureness(
         Parallel workers; no figure depends on it.
     """
     measured = read_campaign(kernels) if isinstance(kernels, str) else kernels
-    splits = [split for split in judged_splits(runs.table) if split.protocol == LEFT_OUT]
-    by_network = {name: [split for split in splits if set(split.test["cnn"]) == {name}] for name in runs.table["cnn"].unique()}
+    splits = list(judged_splits(runs.table))
+    by_network = {name: [split for split in splits if is_without(split, name)] for name in runs.table["cnn"].unique()}
     tasks = [
         *((own, kernels_without(measured, name, time_scale)) for name, own in by_network.items()),
         *((own, None) for own in by_network.values()),
