@@ -14,7 +14,7 @@ from mlperf.models.estimators.choice.form_average import FormAverage
 from mlperf.models.uncertainty.residual_quantiles import draw_residuals
 from mlperf.planning.inputs import ConfigurationInputs
 from mlperf.planning.network_errors import network_errors, setting_errors
-from mlperf.planning.step_prediction import StepCalls, predict_steps, step_seconds
+from mlperf.planning.step_prediction import StepCalls, predict_steps, step_seconds, step_spreads
 from mlperf.specs.optimizers import MOMENTUM_SGD, pass_ratio
 from mlperf.systems.base.collectives import allreduce_s
 from mlperf.systems.base.times import ComponentTimes
@@ -97,7 +97,7 @@ def predict_times(model: Model, inputs: ConfigurationInputs, method: str = PREDI
         means = {name: _elsewhere(mean) for name, mean in means.items()}
     return PredictedTimes(
         method,
-        _times(model, {name: mean.seconds for name, mean in means.items()}),
+        _times(model, {name: mean.seconds for name, mean in means.items()}, _spreads(model, inputs, method)),
         {name: mean.inside for name, mean in means.items()},
         {name: mean.source for name, mean in means.items()},
         differences,
@@ -127,7 +127,9 @@ def explained_gradient(model: Model, inputs: ConfigurationInputs) -> FloatArray:
 def with_gradient(model: Model, predicted: PredictedTimes, gradient_s: FloatArray) -> ComponentTimes:
     """The same component times with another time of the gradient, seconds >= 0."""
     seconds = {component.name: getattr(predicted.times, component.column) for component in FITTED}
-    return _times(model, {**seconds, GRADIENT: gradient_s})
+    own_s = seconds[GRADIENT]
+    spread = np.divide(predicted.times.gpu_work_std_s, own_s, out=np.zeros_like(own_s), where=own_s > 0.0)
+    return _times(model, {**seconds, GRADIENT: gradient_s}, spread)
 
 
 def draw_times(
@@ -148,7 +150,7 @@ def draw_times(
     if inputs.optimizer != MOMENTUM_SGD:
         seconds |= {name: pass_ratio(inputs.optimizer) * seconds[name] for name in SHARE_OPERATIONS}
     seconds[ALLREDUCE] = np.where(inputs.configs["n_nodes"].to_numpy() == 1, 0.0, seconds[ALLREDUCE])
-    return _times(model, seconds)
+    return _times(model, seconds, _spreads(model, inputs, predicted.method))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +183,17 @@ def is_measured(model: Model, name: str) -> bool:
     return name == GRADIENT or name in _run_costs(model) or name in model.components
 
 
-def _times(model: Model, seconds: Mapping[str, FloatArray]) -> ComponentTimes:
-    """With the spreads that the runs showed; without runs the step alone is known to vary."""
+def _times(model: Model, seconds: Mapping[str, FloatArray], step_spread: FloatArray) -> ComponentTimes:
+    """With the spreads that the runs showed; without runs the step alone is known to vary, by that share of it."""
     by_column = {f"{name}_s": value for name, value in seconds.items()}
     if model.runs is not None:
         return spread_times(by_column, model.runs.fits.variation)
-    return ComponentTimes(**by_column, gpu_work_std_s=_step_cv(model) * seconds[GRADIENT])
+    return ComponentTimes(**by_column, gpu_work_std_s=step_spread * seconds[GRADIENT])
+
+
+def _spreads(model: Model, inputs: ConfigurationInputs, method: str) -> FloatArray:
+    """Of steps, where no run tells them."""
+    return np.zeros(len(inputs.configs)) if model.runs is not None else step_spreads(model, inputs.steps, method)
 
 
 def _run_costs(model: Model) -> Mapping[str, tuple[FormAverage, ...]]:

@@ -17,6 +17,7 @@ from mlperf.specs.network.cnn import CnnSpec
 from mlperf.training.gradient.gradient import PREDICTOR, GradientModel, steps_in_domain
 from mlperf.training.gradient.score import GradientScore
 from mlperf.training.gradient.work_model import WorkModel
+from mlperf.training.model import Model
 
 Array = TypeVar("Array", FloatArray, BoolArray)
 
@@ -123,6 +124,15 @@ def step_seconds(model: GradientModel | WorkModel, steps: StepCalls, method: str
 def busy_seconds(model: GradientModel | WorkModel, steps: StepCalls, method: str) -> FloatArray:
     """Mean time of each configuration's step for which its processor or device works, seconds, shape (n_configs,)."""
     return model.busy_times(steps.calls, steps.call_times(model, method))[steps.number]
+
+
+def step_spreads(model: Model, steps: StepCalls, method: str) -> FloatArray:
+    """Relative standard deviation of each configuration's step, shape (n_configs,); 0 where nobody measured it."""
+    if isinstance(model.gradient, GradientModel):
+        found = model.gradient.step_spreads(steps.calls, steps.call_times(model.gradient, method))
+        if found is not None:
+            return found[steps.number]
+    return np.full(len(steps.number), model.score.step_cv if np.isfinite(model.score.step_cv) else 0.0)
 
 
 def step_interval(score: GradientScore, method: str, predicted_s: FloatArray, level: float = 0.95, *, part: str = "") -> Interval:

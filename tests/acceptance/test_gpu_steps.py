@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
@@ -12,6 +13,8 @@ from click.testing import CliRunner
 import mlperf
 from mlperf.cli.main import cli
 from mlperf.core.errors import DataError
+from mlperf.datasets import read_campaign
+from mlperf.planning.step_prediction import step_calls, step_spreads
 from mlperf.studies.judgement.steps import StepsJudgement, judge_steps, read_steps_protocol
 from mlperf.training.gradient.gradient_data import gradient_data
 
@@ -78,6 +81,21 @@ def test_a_step_that_the_host_launches_too_slowly_is_told(model: Path) -> None:
     launches = mlperf.load_model(model).gradient.launches
     assert 5e-5 < launches.launch_s < 1e-4
     assert launches.call_s == pytest.approx(2e-6, rel=0.1)
+
+
+def test_how_steps_of_known_networks_vary_is_told_by_who_sets_their_pace(model: Path) -> None:
+    """From one visit to the next: measured on networks that the model never saw, beside one spread of all steps."""
+    fitted, known = mlperf.load_model(model), read_campaign("gpu-h100-zoo")
+    asked = gradient_data(known, None).steps.query("cnn not in @UNTOLD").reset_index(drop=True)
+    names = list(asked["cnn"].unique())
+    configs = asked[["subbatch_size"]].assign(cnn=asked["cnn"].map(names.index))
+    steps = step_calls(fitted.gradient, [known.cnns[name] for name in names], configs)
+    measured = asked["visit_spread"].to_numpy(float)
+    told = np.abs(np.log(step_spreads(fitted, steps, "learnt") / measured))
+    alike = np.abs(np.log(fitted.score.step_cv / measured))
+    assert len(asked) == 18
+    # Nearer than a factor of 3 in the median, where one number for all steps is further off than a factor of 4.
+    assert np.exp(np.median(told)) < 3.0 < 4.0 < np.exp(np.median(alike))
 
 
 def test_left_out_steps_are_missed_by_less_than_their_rounds_differ(model: Path) -> None:

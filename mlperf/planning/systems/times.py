@@ -29,7 +29,7 @@ from mlperf.planning.component_times import (
     predict_times,
 )
 from mlperf.planning.inputs import ConfigurationInputs
-from mlperf.planning.step_prediction import StepCalls
+from mlperf.planning.step_prediction import StepCalls, step_spreads
 from mlperf.specs.optimizers import MOMENTUM_SGD, optimizer, pass_ratio
 from mlperf.systems.base.system import System, SystemComponent
 from mlperf.systems.base.times import ComponentTimes
@@ -192,7 +192,7 @@ def system_times(
         in_domain[name] = np.logical_and.reduce([mean.inside for mean in means])
         other_optimizer = inputs.optimizer != MOMENTUM_SGD and any(part in SHARE_OPERATIONS for part in parts)
         source[name] = ASSUMED if updates_on_device(model, name) or other_optimizer else FITTED_HERE
-    spread = step_spread(model)
+    spread = step_spreads(model, inputs.steps, method)
     seconds |= {f"{name}_std": spread * seconds[name] for name in ("compute", "forward", "backward") if name in seconds}
     differences = () if model.measured_on is None else model.measured_on.differs_from(inputs.machine.processor)
     if differences:
@@ -374,8 +374,3 @@ def optimizer_ratio(part: str, name: str, component: str) -> float:
     if component == "optimizer" and part == ON_DEVICE:
         return optimizer(name).n_passes / PASSES_ON_DEVICE
     return pass_ratio(name) if name != MOMENTUM_SGD and part in SHARE_OPERATIONS else 1.0
-
-
-def step_spread(model: Model) -> float:
-    """Relative standard deviation of a step from iteration to iteration; 0 where nobody measured it."""
-    return model.score.step_cv if np.isfinite(model.score.step_cv) else 0.0

@@ -100,7 +100,11 @@ def launch_text(launches: Launches) -> str:
     if not launches.launch_s:
         return f"{timed} The rows do not tell the device's time from the host's: times hold the gaps between launches."
     host = f"the host takes {1e3 * launches.start_s:.3g} ms, and {1e6 * launches.launch_s:.3g} µs for each layer's call"
-    return f"A step ends when its last kernel does; {host}: the device waits for it where its own work is shorter. {timed}"
+    ends = f"A step ends when its last kernel does; {host}: the device waits for it where its own work is shorter."
+    if not launches.tells_spreads:
+        return f"{ends} {timed}"
+    spreads = f"by {percent_text(launches.host_spread)} where the host sets the pace, by {percent_text(launches.device_spread)}"
+    return f"{ends} From one visit to the next a step varies {spreads} where the device does. {timed}"
 
 
 def run_sections(runs: RunReport) -> tuple[Section, ...]:

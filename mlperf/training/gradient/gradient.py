@@ -166,6 +166,10 @@ class GradientModel:
         """Seconds of each ``run`` for which its processor or device works, shape (n_runs,)."""
         return self.step_times(calls, call_times) if self.launches is None else self.launches.busy_times(calls, call_times)
 
+    def step_spreads(self, calls: pd.DataFrame, call_times: FloatArray) -> FloatArray | None:
+        """Relative standard deviation of the step of each ``run``, shape (n_runs,); None where all steps vary alike."""
+        return self.launches.step_spreads(calls, call_times) if self.launches is not None and self.launches.tells_spreads else None
+
     def call_times(self, calls: pd.DataFrame, method: str = PREDICTOR) -> FloatArray:
         """Seconds of each kernel call.
 

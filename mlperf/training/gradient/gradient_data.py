@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -42,7 +43,8 @@ class GradientData:
         One row a (cnn, subbatch_size, kernel, layer): its characteristics, ``isolated_s`` and ``time_s``, seconds.
     steps : DataFrame
         One row a (cnn, subbatch_size): ``step_s``, the median of whole steps with timers off, on a device in the free stream;
-        ``busy_s``, for how long of it the device works, NaN where that is not known; both seconds; and ``n_rounds``.
+        ``busy_s``, for how long of it the device works, NaN where that is not known; both seconds; ``n_rounds``; and
+        ``visit_spread``, its relative standard deviation from one round to the next, NaN with one round.
     step_cv : float
         Spread of one step around its configuration's median, as a fraction (robust: scaled median absolute deviation).
     noise_floor : float
@@ -131,7 +133,15 @@ def measured_steps(campaign: Campaign, backend: str | None = None) -> pd.DataFra
 def _over_rounds(steps: pd.DataFrame) -> pd.DataFrame:
     by_step = steps.groupby(STEP_KEYS)
     found = by_step["step_s"].agg(step_s="median", n_rounds="size").assign(busy_s=by_step["busy_s"].median())
-    return pd.DataFrame(found.reset_index())
+    return pd.DataFrame(found.assign(visit_spread=_visit_spreads(steps)).reset_index())
+
+
+def _visit_spreads(steps: pd.DataFrame) -> pd.Series[float]:
+    """Of each step, from differences of rounds that follow one another: what drifts slowly is not in them (von Neumann, 1941)."""
+    logs = np.log(steps.sort_values("round").set_index(STEP_KEYS)["step_s"])
+    sizes: pd.Series[float] = logs.groupby(level=STEP_KEYS).diff().abs().groupby(level=STEP_KEYS).mean()
+    # The mean size of a difference of two normal values is 2 / sqrt(pi) of their standard deviation.
+    return sizes * (0.5 * math.sqrt(math.pi))
 
 
 def _rows_of(table: pd.DataFrame, backend: str, leave_out: Sequence[str]) -> pd.DataFrame:

@@ -94,8 +94,51 @@ def test_calls_longer_together_than_the_step_are_never_made_longer() -> None:
     assert fit_launches(calls, steps, keys=KEYS) == Launches(0.0)
 
 
-def test_stored_and_read_again() -> None:
-    launches = Launches(2e-6, 6e-4, 7e-5)
+def pace(times: np.ndarray, launches: Launches) -> float:
+    """Share of a step up to the last launch that the device waited for, call by call."""
+    now = launched = 0.0
+    for number, time_s in enumerate(times, start=1):
+        ready = launches.start_s + number * launches.launch_s
+        launched = ready if ready >= now else launched
+        now = max(now, ready) + max(time_s - launches.call_s, 0.0)
+    return launched / now
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_host_sets_the_pace_until_the_last_launch_that_the_device_waits_for(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    calls = drawn_calls(rng, 40)
+    launches = Launches(call_s=2e-6, start_s=5e-4, launch_s=float(rng.uniform(1e-5, 1e-4)), host_spread=0.2, device_spread=0.01)
+    shares = np.array([pace(part.to_numpy(), launches) for _, part in calls.groupby("run")["time_s"]])
+    times = calls["time_s"].to_numpy()
+    assert launches.host_shares(calls, times) == pytest.approx(shares, rel=1e-9)
+    assert launches.step_spreads(calls, times) == pytest.approx(np.hypot(0.2 * shares, 0.01 * (1.0 - shares)), rel=1e-9)
+    assert shares.min() < 0.1 < 0.7 < shares.max()
+
+
+def test_how_host_and_device_vary_is_found_again() -> None:
+    rng = np.random.default_rng(9)
+    calls, true = drawn_calls(rng, 400), Launches(2e-6, 6e-4, 7e-5, host_spread=0.14, device_spread=0.008)
+    steps = measured(calls, true, rng, 0.0)
+    spreads = true.step_spreads(calls, calls["time_s"].to_numpy()) * np.exp(0.3 * rng.standard_normal(len(steps)) - 0.045)
+    found = fit_launches(keyed(calls), steps.assign(visit_spread=spreads), keys=KEYS)
+    assert found.host_spread == pytest.approx(true.host_spread, rel=0.1)
+    assert found.device_spread == pytest.approx(true.device_spread, rel=0.1)
+    # All of one kind, or measured in one round: nothing tells them apart, and all steps vary as they do on the whole.
+    assert not fit_launches(keyed(calls), steps.assign(visit_spread=np.nan), keys=KEYS).tells_spreads
+    slow = calls.assign(time_s=calls["time_s"] + 1e-2)
+    assert not fit_launches(keyed(slow), measured(slow, true, rng, 0.0).assign(visit_spread=0.01), keys=KEYS).tells_spreads
+
+
+def test_files_of_earlier_releases_tell_no_spreads() -> None:
+    old = {"call_s": 2e-6, "start_s": 6e-4, "launch_s": 7e-5}
+    launches = Launches.from_dict(old)
+    assert not launches.tells_spreads
+    assert launches.to_dict() == old
+
+
+@pytest.mark.parametrize("launches", [Launches(2e-6, 6e-4, 7e-5), Launches(2e-6, 6e-4, 7e-5, 0.14, 0.008)])
+def test_stored_and_read_again(launches: Launches) -> None:
     assert Launches.from_dict(launches.to_dict()) == launches
     with pytest.raises(DataError, match="launch_s"):
         Launches.from_dict({"call_s": 0.0, "start_s": 0.0, "launch_s": -1.0})
