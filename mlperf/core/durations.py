@@ -1,4 +1,4 @@
-"""Numbers, and durations as people write them: ``12h``, ``90min``, ``2d``, ``1h30min``; and as batch systems read them."""
+"""Numbers, and durations as people write them: ``12h``, ``90 minutes``, ``2d``, ``1h30min``; and as batch systems read them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ import re
 
 from mlperf.core.errors import DataError
 
-UNITS_S = {"d": 86400.0, "h": 3600.0, "min": 60.0, "m": 60.0, "s": 1.0}
-PART = re.compile(r"(\d+(?:\.\d+)?)(d|h|min|m|s)")
+WORDS = {
+    604800.0: ("w", "week", "weeks"),
+    86400.0: ("d", "day", "days"),
+    3600.0: ("h", "hr", "hrs", "hour", "hours"),
+    60.0: ("m", "min", "mins", "minute", "minutes"),
+    1.0: ("s", "sec", "secs", "second", "seconds"),
+}
+"""What people call each unit, by its seconds."""
+UNITS_S = {word: seconds for seconds, words in WORDS.items() for word in words}
+PART = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(sorted(UNITS_S, key=len, reverse=True))})")
 LONGEST_S = 1e11
 """Three thousand years."""
 HINT = "As in 12h, 90min, 2d or 1h30min."
@@ -23,7 +31,7 @@ def number_in(text: str | bytes) -> float:
 
 
 def duration_s(text: object, place: str | None = None) -> float:
-    """Seconds of a duration: a number of seconds, or a text such as ``"1h30min"``.
+    """Seconds of a duration: a number of seconds, or a text such as ``"1h30min"`` or ``"9 hours"``.
 
     Raises
     ------

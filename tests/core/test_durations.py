@@ -21,6 +21,11 @@ from mlperf.core.errors import DataError
         ("1h30min", 5400),
         ("1 d 2 h", 93600),
         ("0.5h", 1800),
+        ("9hours", 32400),
+        ("1 hour 30 minutes", 5400),
+        ("1 Week 2days", 777600),
+        ("2hrs5mins1sec", 7501),
+        ("90 seconds", 90),
         (20, 20),
     ],
 )
@@ -29,7 +34,7 @@ def test_durations(text: object, seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["12", "h", "12 parsecs", "1h30", "-3h", "", "1e3h", True, None, -1.0, float("nan"), "9" * 20 + "d"]
+    "text", ["12", "h", "12 parsecs", "12 secondss", "1h30", "-3h", "", "1e3h", True, None, -1.0, float("nan"), "9" * 20 + "d"]
 )
 def test_others_are_refused_with_their_place(text: object) -> None:
     with pytest.raises(DataError, match=re.escape("run, startup_s: got")):
