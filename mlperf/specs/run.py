@@ -36,7 +36,7 @@ class RunSpec:
     restart_s : float, optional
         From a failure to where the last checkpoint stood; by default ``startup_s``.
     validation_fraction : float
-        Samples of one validation pass over samples of an epoch.
+        Samples of one validation pass over samples of an epoch, 0 to 1.
     validation_every_epochs : float
         Epochs between two passes.
     validation_cost : float
@@ -68,6 +68,10 @@ class RunSpec:
 
     def __post_init__(self) -> None:
         check_figures(self, _FIGURES, "run")
+        if self.validation_fraction > 1.0:
+            got = f"got {self.validation_fraction!r}, expected a fraction from 0 to 1"
+            hint = "Samples of a validation pass over samples of an epoch: 0.2 is 20 %."
+            raise DataError(got, place="run, validation_fraction", hint=hint)
         every = self.checkpoint_every_s
         if every != OPTIMAL and not Figure("checkpoint_every_s", above=True, optional=True).accepts(every):
             raise DataError(f"got {every!r}, expected a number > 0 or {OPTIMAL!r}", place="run, checkpoint_every_s")

@@ -32,7 +32,7 @@ OPTIONS = (
     click.option("--probability", type=FRACTION, help=f"Of a run to end within the time limit.  [default: {LIMIT_PROBABILITY}]"),
     click.option("--run", "run_path", type=OLD_FILE, help="Whole run: TOML file with start-up, validation, checkpoints, failures."),
     click.option("--startup", type=Duration(), help="Whole run: time to the first step; overrides the file's, as do those below."),
-    click.option("--validation", type=NumberRange(min=0.0), help="Samples validated each epoch, as a fraction of the data set."),
+    click.option("--validation", type=NumberRange(0.0, 1.0), help="Samples validated each epoch, as a fraction of the data set."),
     click.option("--checkpoint", type=Duration(), help="Time that one checkpoint stops the training."),
     click.option("--checkpoint-every", type=Duration("optimal"), help="Training time between checkpoints, or optimal."),
     click.option("--mtbf", type=Duration(), help="Mean time between failures of one node."),
