@@ -26,7 +26,6 @@ from mlperf.planning.calibration.observed_rows import SIZES, MeasuredRatios, Obs
 from mlperf.planning.calibration.sources import calibrated_reasons, calibrated_sources
 from mlperf.planning.component_times import ASSUMED, PredictedTimes, draw_times, predict_times
 from mlperf.planning.inputs import ConfigurationInputs, configuration_inputs, machine_of, networks, of_job
-from mlperf.planning.limits import check_limits
 from mlperf.planning.means import mean_prediction, solve_predicted
 from mlperf.planning.options import PredictionOptions
 from mlperf.planning.predict import predict_configurations, predict_epoch
@@ -86,7 +85,7 @@ def predict_observed(
     asked = networks(cnn)
     where = machine_of(machine)
     rows = read_observed(observed, asked, where, job, {**COLUMNS, **TIMES}, {name: options.get(name) for name in SIZES})
-    check_limits(where, rows.cnns, rows.configs)
+    rows.check_limits(where)
     plain: dict[str, Any] = {name: options[name] for name in PASSED if name in options}
     found = observed_factors(model, rows, where, PredictionOptions(**of_job(job, plain)))
     factors = combined(options.get("factors"), found.factors)

@@ -16,6 +16,7 @@ from mlperf.datasets.dictionary.numbers import WHOLE_HINT, number_hint
 from mlperf.datasets.joining.join import Side, Table, read_side
 from mlperf.datasets.reading.time_units import TIME_SUFFIXES, unit_ratio
 from mlperf.planning.calibration.pairs import check_positive
+from mlperf.planning.limits import check_limits
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
@@ -37,11 +38,42 @@ class ObservedRows:
         One row a measured configuration: ``cnn, n_nodes, n_gpus_per_node, subbatch_size, dataset_size``.
     measured : mapping of str to array
         Component or output to seconds, NaN where a cell is empty.
+    side : Side
+        The table that they were read from, for errors found later.
     """
 
     cnns: tuple[CnnSpec, ...]
     configs: pd.DataFrame
     measured: Mapping[str, FloatArray]
+    side: Side
+
+    def check_limits(self, machine: MachineSpec, *, memory: bool = True) -> None:
+        """Accept configurations that the machine can run; DataError with the line of the first other one."""
+        if fault_of(machine, self.cnns, self.configs, memory=memory) is None:
+            return
+        for row in range(len(self.configs)):
+            error = fault_of(machine, self.cnns, self.configs.iloc[[row]], memory=memory)
+            if error is not None:
+                raise self._placed(error, machine, row)
+
+    def _placed(self, error: DataError, machine: MachineSpec, row: int) -> DataError:
+        """What a machine cannot run, at the row's cell that says so; as it is where the size is the one asked about."""
+        ones = self.configs.iloc[[row]].assign(**dict.fromkeys(SIZES, 1))
+        for name in SIZES:
+            alone = ones.assign(**{name: self.configs[name].iloc[row]})
+            if name in self.side.frame and fault_of(machine, self.cnns, alone, memory=name == SIZES[-1]) is not None:
+                hint = "Correct the row, or describe the machine that was measured in a TOML file (--machine FILE)."
+                return DataError(f"{error.message} ({error.place})", place=self.side.place(row, [name]), hint=hint)
+        return error
+
+
+def fault_of(machine: MachineSpec, cnns: Sequence[CnnSpec], configs: pd.DataFrame, *, memory: bool) -> DataError | None:
+    """Why the machine cannot run the configurations; None where it can."""
+    try:
+        check_limits(machine, cnns, configs, memory=memory)
+    except DataError as error:
+        return error
+    return None
 
 
 def read_observed(
@@ -111,7 +143,7 @@ def read_observed(
     named = {name: frame[name].to_numpy() for name in (*SIZES, "dataset_size", *asked) if name in frame}
     configs = pd.DataFrame({"cnn": number, **{name: named.get(name, given.get(name)) for name in (*given, *named)}})
     measured = {columns[name]: frame[name].to_numpy(float) for name in values}
-    return ObservedRows(tuple(nets), configs, measured)
+    return ObservedRows(tuple(nets), configs, measured, side)
 
 
 def check_set_aside(side: Side, columns: Iterable[str]) -> None:

@@ -25,7 +25,6 @@ from mlperf.planning.calibration.observed_rows import SIZES, ObservedRows, measu
 from mlperf.planning.calibration.sources import NETWORK, calibrated_reasons, calibrated_sources
 from mlperf.planning.component_times import ASSUMED, Draws
 from mlperf.planning.inputs import ConfigurationInputs, configuration_inputs, machine_of, networks, of_job
-from mlperf.planning.limits import check_limits
 from mlperf.planning.systems.configurations import LINKS, LOCAL_LINKS, network_settings, of_networks, run_of
 from mlperf.planning.systems.predict import SystemOptions, on_rows, output_intervals, predict_system, refuse_impossible, solved
 from mlperf.planning.systems.prediction import SystemPrediction
@@ -85,7 +84,7 @@ def predict_system_observed(
     columns = {f"{name}_s": name for name in components} | {name: name for name in found.outputs}
     rows = read_observed(observed, nets, where, job, columns, asked)
     rows = replace(rows, configs=of_networks(rows.configs, rows.cnns))
-    check_limits(where, rows.cnns, rows.configs, memory=not isinstance(found, Refusing))
+    rows.check_limits(where, memory=not isinstance(found, Refusing))
     passed: dict[str, Any] = {name: options[name] for name in PASSED if name in options}
     options_of = SystemOptions(**of_job(job, passed))
     factors = system_factors(model, found, rows, where, options_of)

@@ -128,3 +128,25 @@ def test_a_column_of_times_without_any_is_named(tmp_path: Path) -> None:
 def test_settings_of_a_system_are_numbers() -> None:
     with pytest.raises(DataError, match="row 1, column n_servers: got 'two', expected a number"):
         read({"step_s": [1.0], "n_servers": ["two"]}, n_servers=(1.0, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("64,8,8,1", r"column n_nodes: got 64 nodes, expected at most 32 \(machine 'dgx-h100'\)"),
+        ("2,16,8,1", "column n_gpus_per_node: got 16 GPUs a node, expected at most 8"),
+        ("2,8,10000000,1", "column subbatch_size: got sub-batch 10,000,000 of CNN 'alexnet'"),
+    ],
+)
+def test_rows_that_the_machine_cannot_run_are_told_with_their_line(tmp_path: Path, row: str, told: str) -> None:
+    path, machine = tmp_path / "steps.csv", load_machine("dgx-h100")
+    path.write_text(f"n_nodes,n_gpus_per_node,subbatch_size,step_s\n2,8,8,1\n{row}\n99,99,8,2\n", encoding="utf-8")
+    with pytest.raises(DataError, match=f"line 3, {told}"):
+        read_observed(path, [find_cnn("alexnet")], machine, JOB, COLUMNS).check_limits(machine)
+
+
+def test_sizes_asked_about_that_no_machine_has_are_the_machines() -> None:
+    machine = load_machine("dgx-h100")
+    rows = read_observed(pd.DataFrame({"step_s": [1.0]}), [find_cnn("alexnet")], machine, JOB, COLUMNS, {"n_nodes": 99})
+    with pytest.raises(DataError, match=r"^machine 'dgx-h100': got 99 nodes"):
+        rows.check_limits(machine)
