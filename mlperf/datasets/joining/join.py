@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import pandas as pd
 
 from mlperf.core.errors import PATH, DataError, UsageError, check_type
 from mlperf.core.shown import Shown
-from mlperf.core.suggest import nearest_hint
+from mlperf.core.suggest import nearest, nearest_hint
 from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.datasets.reading.foreign import open_table
 from mlperf.datasets.reading.inference import DROP_HINT
@@ -158,9 +157,10 @@ def nearest_text(side: Side, other: Side, row: int, key: Sequence[str]) -> str:
     """A name of the other table that is meant; nothing where all names are known and only their combination is not."""
     for column in key:
         value, known = side.frame[column].iloc[row], set(other.frame[column])
-        near = get_close_matches(value, known, n=1) if isinstance(value, str) and value not in known else []
-        if near:
-            return f"Did you mean {near[0]!r}? "
+        near = nearest(value, sorted(map(str, known))) if isinstance(value, str) and value not in known else None
+        if near is not None:
+            case = " Upper and lower case tell names apart." if near.lower() == value.lower() else ""
+            return f"Did you mean {near!r}?{case} "
     return ""
 
 

@@ -91,7 +91,10 @@ def test_what_does_not_match_is_named(write: Write, times: str, nests: str, plac
 def test_the_nearest_key_is_offered(write: Write) -> None:
     with pytest.raises(DataError) as caught:
         join_tables(write("t.csv", TIMES.replace("a,", "matvec,")), write("s.csv", NESTS.replace("a,", "matvex,")))
-    assert "Did you mean 'matvex'?" in str(caught.value.hint)
+    assert "Did you mean 'matvex'? Measure it" in str(caught.value.hint)
+    with pytest.raises(DataError) as caught:
+        join_tables(write("t.csv", TIMES.replace("a,", "DGEMM,")), write("s.csv", NESTS.replace("a,", "dgemm,")))
+    assert "Did you mean 'dgemm'? Upper and lower case tell names apart. Measure it" in str(caught.value.hint)
 
 
 def test_a_line_is_right_where_cells_are_quoted(write: Write) -> None:
