@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import re
 import sys
 import time
 import zlib
@@ -24,6 +25,8 @@ SETTLE_S = 0.05
 NEWLINE = b"\n"
 PARQUET_MAGIC = b"PAR1"
 STANDARD_INPUT = Path("<stdin>")
+OBJECT_STARTS = re.compile(rb'\s*(\[\s*)?\{\s*"')
+"""How JSON documents of rows begin, and no table does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +115,28 @@ def _refuse_json(path: Path, data: bytes) -> None:
         return
     try:
         document = json.loads(data)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
+        _refuse_json_in_part(path, data, error)
         return
     of_ours = str(document.get("format", "")).startswith("mlperf") if isinstance(document, dict) else False
     hint = "mlperf wrote it; a model is asked by mlperf predict MODEL --rows TABLE." if of_ours else "Save it as CSV."
     raise DataError("got a JSON document, expected a table", place=str(path), hint=hint)
+
+
+def _refuse_json_in_part(path: Path, data: bytes, error: Exception) -> None:
+    """Refuse what begins as JSON objects do and is no whole document: objects a line, or a document that was cut off."""
+    if not OBJECT_STARTS.match(data):
+        return
+    try:
+        json.loads(data.lstrip().split(b"\n", 1)[0])
+    except (ValueError, RecursionError):
+        got, hint = f"got a JSON document that is not whole ({error}), expected a table", "Save its rows as CSV."
+    else:
+        got, hint = (
+            "got JSON lines, expected a table",
+            "Save them as CSV: pandas.read_json(FILE, lines=True).to_csv(OTHER, index=False).",
+        )
+    raise DataError(got, place=str(path), hint=hint)
 
 
 def read_standard_input() -> Source:

@@ -179,5 +179,11 @@ def test_a_json_document_is_no_table(tmp_path: Path) -> None:
     (tmp_path / "model.json").write_text('{"format": "mlperf-model", "a": [1, 2], "b;c": 3}', encoding="utf-8")
     with pytest.raises(DataError, match=r"model\.json: got a JSON document, expected a table\n  hint: mlperf wrote it; a model is"):
         read_foreign(tmp_path / "model.json")
+    (tmp_path / "model.json").write_text('{"a": 1}\n{"a": 2}\n', encoding="utf-8")
+    with pytest.raises(DataError, match="got JSON lines, expected a table"):
+        read_foreign(tmp_path / "model.json")
+    (tmp_path / "model.json").write_text('[\n  {"a": [1, 2],\n', encoding="utf-8")
+    with pytest.raises(DataError, match=r"got a JSON document that is not whole \(.*line 3 column 1.*\), expected a table"):
+        read_foreign(tmp_path / "model.json")
     (tmp_path / "table.csv").write_text("[m],time_s\n1,2\n", encoding="utf-8")
     assert read_foreign(tmp_path / "table.csv").data.startswith(b"[m]")
