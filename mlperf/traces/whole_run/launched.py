@@ -14,8 +14,8 @@ from mlperf.core.children import ended_with_parent
 from mlperf.core.proc import stat_words
 from mlperf.traces.sources.process_tree import PROC, tree_of
 
-GATE = 'read -r _ < "$MLPERF_GATE"; unset MLPERF_GATE; exec "$@"'
-"""Waits for a line, then becomes the command: sources attach before its first instruction."""
+GATE = 'read -r _ 2>/dev/null < "$MLPERF_GATE" || exit 130; unset MLPERF_GATE; exec "$@"'
+"""Waits for a line, then becomes the command: sources attach before its first instruction. Interrupted at it, it says nothing."""
 MARK = "MLPERF_RECORDED_BY"
 """Variable by which what the command started is known in a group that is not its own."""
 END_S, REST_S = 10.0, 2.0

@@ -52,6 +52,16 @@ def test_it_runs_when_the_gate_opens(tmp_path: Path) -> None:
     assert not (tmp_path / "gate").exists()
 
 
+def test_interrupted_at_the_gate_it_says_nothing_and_runs_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    found = Launched(["touch", str(tmp_path / "ran")], os.environ, tmp_path / "gate")
+    # By then the shell waits for the gate to be opened.
+    time.sleep(0.2)
+    found.end()
+    found.close()
+    assert capfd.readouterr().err == ""
+    assert not (tmp_path / "ran").exists()
+
+
 def test_nobody_waits_for_a_command_that_ended_at_the_gate(tmp_path: Path) -> None:
     found = Launched(["true"], os.environ, tmp_path / "gate")
     os.kill(found.pid, signal.SIGKILL)
