@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from mlperf.core.shown import Shown
-from mlperf.datasets.campaigns.bundled import bundled_names, bundled_path
+from mlperf.datasets.campaigns.bundled import bundled_names, bundled_path, bundled_rows
 from mlperf.datasets.campaigns.contractions import bundled_contractions, contraction_path
 from mlperf.datasets.open.open_data import data_folder, open_names
 from mlperf.datasets.reading.folder import table_name
@@ -90,16 +90,21 @@ class DataList(Shown):
 
 def list_data() -> DataList:
     """Bundled campaigns, and the open data in the folder that ``MLPERF_SHARED_DATA`` names."""
-    found = [describe_folder(bundled_path(name), name, "campaign") for name in bundled_names()]
-    found += [describe_folder(contraction_path(name), name, "contractions") for name in bundled_contractions()]
+    rows = bundled_rows()
+    found = [describe_folder(bundled_path(name), name, "campaign", rows.get(name)) for name in bundled_names()]
+    found += [describe_folder(contraction_path(name), name, "contractions", rows.get(name)) for name in bundled_contractions()]
     folder = data_folder()
     if folder is not None:
         found += [describe_folder(folder / name, name, "open") for name in open_names() if (folder / name).is_dir()]
     return DataList(tuple(found))
 
 
-def describe_folder(folder: Path, name: str, kind: str) -> DataSet:
-    """A data set from its README and the rows of its tables."""
+def describe_folder(folder: Path, name: str, kind: str, n_rows: int | None = None) -> DataSet:
+    """A data set from its README and the rows of its tables, counted where nobody tells them."""
+    return DataSet(name, kind, title(folder), count_rows(folder) if n_rows is None else n_rows, licence(folder), folder)
+
+
+def count_rows(folder: Path) -> int:
+    """Rows of the tables directly in a folder."""
     tables = (file for file in sorted(folder.iterdir()) if table_name(file) is not None)
-    n_rows = sum(read_source(file).data.rstrip().count(b"\n") for file in tables)
-    return DataSet(name, kind, title(folder), n_rows, licence(folder), folder)
+    return sum(read_source(file).data.rstrip().count(b"\n") for file in tables)

@@ -11,6 +11,8 @@ import pytest
 from mlperf.core.errors import DataError, UsageError
 from mlperf.datasets import TABLES, bundled_names, bundled_path, export_campaign, list_data, load_campaign, read_campaign
 from mlperf.datasets.campaigns import bundled
+from mlperf.datasets.campaigns.contractions import bundled_contractions, contraction_path
+from mlperf.datasets.catalogue import listing
 
 pytestmark = pytest.mark.slow
 
@@ -36,6 +38,18 @@ def test_every_bundled_campaign_reads() -> None:
         assert found.tables
         assert listed[name].description
         assert listed[name].licence != "see its README"
+
+
+def test_rows_of_what_ships_are_told_as_counted_and_nothing_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A campaign that is new or changed needs its line of ``data/rows.csv``, as the left side has it."""
+    ship = {name: bundled_path(name) for name in bundled_names()} | {
+        name: contraction_path(name) for name in bundled_contractions()
+    }
+    counted = {name: listing.count_rows(folder) for name, folder in ship.items()}
+    assert counted == bundled.bundled_rows()
+    monkeypatch.delenv("MLPERF_SHARED_DATA", raising=False)
+    monkeypatch.setattr(listing, "read_source", None)
+    assert {one.name: one.n_rows for one in list_data().data_sets} == counted
 
 
 def test_names_and_paths(shelf: Path) -> None:
