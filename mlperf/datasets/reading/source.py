@@ -84,12 +84,13 @@ def read_source(path: Path) -> Source:
     Raises
     ------
     DataError
-        The file is missing, empty, no gzip or cut off, not UTF-8, or grew while it was read.
+        The file is missing, empty, no gzip or cut off, not UTF-8, JSON, or grew while it was read.
     """
     source = read_bytes(Path(path))
     data = decompressed(source.path, source.data).removeprefix(BYTE_ORDER_MARK)
     source = replace(source, data=data)
     _check_encoding(source)
+    _refuse_json(source.path, source.data)
     return source
 
 

@@ -137,6 +137,11 @@ class EventTable:
         """What the table was read from, as errors name it."""
         return ", ".join(self.sources)
 
+    @property
+    def met(self) -> str:
+        """What reading met, as sentences of a hint; empty where it met nothing."""
+        return " ".join(f"{note[:1].upper()}{note[1:]}." for note in self.notes)
+
     def take(self, rows: NDArray[Any]) -> EventTable:
         """The rows of an index or a mask in that order; `match` follows them, and is unset where the partner is left out."""
         index = np.flatnonzero(rows) if rows.dtype == bool else np.asarray(rows)

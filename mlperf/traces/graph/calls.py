@@ -74,7 +74,7 @@ def calls_of(table: EventTable) -> Calls:
     rows = np.flatnonzero(np.isin(table.kind, [int(kind) for kind in COMMUNICATION]))
     if not len(rows):
         hint = "Was it recorded with the message-passing library's events?"
-        raise DataError("the trace has no communication event", place=table.place, hint=hint)
+        raise DataError("the trace has no communication event", place=table.place, hint=f"{hint} {table.met}".rstrip())
     rank, start, end = (values[rows].astype(np.int64) for values in (table.rank, table.start_ns, table.end_ns))
     if rank.min() < 0:
         raise DataError(f"{np.count_nonzero(rank < 0)} communication events have no rank", place=table.place)

@@ -116,16 +116,19 @@ def format_of(path: Path) -> str:
 
 def _format_of_head(path: Path) -> str:
     """The format of a file of an unknown name."""
-    text = head_of(path, HEAD_BYTES).decode("utf-8", "replace").lstrip()
+    head = head_of(path, HEAD_BYTES)
+    text = head.decode("utf-8", "replace").lstrip()
+    if not text:
+        got = "is empty" if not head else "begins with blanks alone"
+        raise DataError(got, place=str(path), hint="What wrote it may have stopped early: record it again.")
     if text.startswith("num_ranks"):
         return "goal"
     if text.startswith(("{", "[")):
         return "chrome"
     if _is_alog(text.splitlines()[:1]):
         return "alog"
-    raise DataError(
-        f"is of no known format; it begins with {json.dumps(text[:40])}", place=str(path), hint=f"--format: {', '.join(READERS)}."
-    )
+    begins = f"the bytes {head[:8].hex(' ')}" if "\ufffd" in text[:40] or "\0" in text[:40] else json.dumps(text[:40])
+    raise DataError(f"is of no known format; it begins with {begins}", place=str(path), hint=f"--format: {', '.join(READERS)}.")
 
 
 def _is_alog(lines: Sequence[str]) -> bool:

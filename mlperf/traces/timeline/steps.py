@@ -36,8 +36,7 @@ def steps_of_ranks(
         raise UsageError("got several of a marker, a level and the whole recording, expected one")
     ranks = np.unique(table.rank[table.rank >= 0]).tolist()
     if not ranks:
-        met = " ".join(f"{note[:1].upper()}{note[1:]}." for note in table.notes)
-        raise DataError("holds no event of a rank", place=", ".join(table.sources), hint=met)
+        raise DataError("holds no event of a rank", place=table.place, hint=table.met)
     found, notes = [], []
     for rank in ranks:
         if whole:

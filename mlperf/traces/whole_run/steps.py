@@ -170,10 +170,11 @@ def _structural(
             found.append(sampled.windows)
             notes.append(sampled.note)
     if not found:
+        mark = "Mark them: \"with mlperf.traces.recording.region('step'):\", or name marks that are there with --marker REGEX."
         raise DataError(
             f"no steps found ({'; '.join(reasons) or 'no rank has events'})",
             place=str(recording.folder),
-            hint="Mark them: \"with mlperf.traces.recording.region('step'):\", or name marks that are there with --marker REGEX.",
+            hint=mark if reasons else f"{mark} {events.met}".rstrip(),
         )
     return found, notes
 

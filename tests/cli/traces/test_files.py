@@ -80,6 +80,11 @@ def test_what_no_format_is_called(trace: Path, tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "x").write_text("hello", encoding="utf-8")
     assert run("check", tmp_path / "x") == 3
     assert "is of no known format" in capsys.readouterr().err
+    (tmp_path / "cut.json").write_text('[{"ph":"X","ts":1,"dur":', encoding="utf-8")
+    for words in (("trace", "domino"), ("trace", "ranks"), ("trace", "steps"), ("record", "steps")):
+        with pytest.raises(SystemExit, match="3"):
+            main([*words, str(tmp_path / "cut.json")])
+        assert "cut.json is cut off" in capsys.readouterr().err
 
 
 def test_clocks_are_bounded_by_what_was_said(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -180,8 +180,9 @@ def test_a_json_document_is_no_table(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"model\.json: got a JSON document, expected a table\n  hint: mlperf wrote it; a model is"):
         read_foreign(tmp_path / "model.json")
     (tmp_path / "model.json").write_text('{"a": 1}\n{"a": 2}\n', encoding="utf-8")
-    with pytest.raises(DataError, match="got JSON lines, expected a table"):
-        read_foreign(tmp_path / "model.json")
+    for read in (read_foreign, read_source):
+        with pytest.raises(DataError, match="got JSON lines, expected a table"):
+            read(tmp_path / "model.json")
     (tmp_path / "model.json").write_text('[\n  {"a": [1, 2],\n', encoding="utf-8")
     with pytest.raises(DataError, match=r"got a JSON document that is not whole \(.*line 3 column 1.*\), expected a table"):
         read_foreign(tmp_path / "model.json")

@@ -45,6 +45,14 @@ def test_an_unknown_file_is_shown(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("hello there", encoding="utf-8")
     with pytest.raises(DataError, match='is of no known format; it begins with "hello there"'):
         read_trace(tmp_path / "x")
+    for content, told in (
+        (b"", "x: is empty"),
+        (b"\n \n", "x: begins with blanks alone"),
+        (b"\xff\xd8\x00\x01", "with the bytes ff d8 00 01"),
+    ):
+        (tmp_path / "x").write_bytes(content)
+        with pytest.raises(DataError, match=told):
+            read_trace(tmp_path / "x")
     with pytest.raises(UsageError, match="no format 'alogg'"):
         read_trace(tmp_path / "x", "alogg")
 

@@ -100,7 +100,8 @@ def build_graph(table: EventTable) -> RankGraph:
     """
     ranks = np.unique(table.rank[np.isin(table.kind, (int(Kind.KERNEL), int(Kind.COLL))) & (table.rank >= 0)]).tolist()
     if not ranks:
-        raise DataError("holds no kernels", place=", ".join(table.sources), hint="A trace of the host alone tells no what-ifs.")
+        hint = f"A trace of the host alone tells no what-ifs. {table.met}".rstrip()
+        raise DataError("holds no kernels", place=table.place, hint=hint)
     programs = tuple(program_of(table, int(rank)) for rank in ranks)
     rows = np.concatenate([np.concatenate((each.calls, each.activities)) for each in programs])
     operation, n_operations, n_torn = _operations(table, rows)
