@@ -23,6 +23,8 @@ from mlperf.core.places import is_about_places, place_error
 from mlperf.core.printable import printable_lines
 
 FAULT = 70
+PRINTERS = ("click", "rich")
+"""Packages that write to no file but the standard output."""
 PLAIN_WORDS = {
     "integer range": "no whole number: digits alone, as in 50000",
     "integer": "no whole number: digits alone, as in 50000",
@@ -91,6 +93,10 @@ def in_plain_words(text: str) -> str:
 def tell_of_place(error: OSError) -> int:
     """Say what the system has against a place; the exit code."""
     place = "an intermediate file" if error.filename is None else os.fsdecode(error.filename)
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    if error.filename is None and last and Path(last[0].filename).parent.name in PRINTERS:
+        # Without a buffer (PYTHONUNBUFFERED) nothing is left to be flushed.
+        place = "the standard output"
     try:
         sys.stdout.flush()
     except OSError:

@@ -28,6 +28,7 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
         ("mlperf data template steps -o steps.csv <&- >&- 2>&-", 0),
         ("mlperf data columns steps >&-", 0),
         ("mlperf data columns steps > /dev/full", 3),
+        ("PYTHONUNBUFFERED=1 mlperf data columns steps 2>&1 > /dev/full | grep '^the standard output: cannot be written'", 0),
         ("mlperf data columns steps 2> /dev/full > /dev/full", 3),
         ("mlperf data columns nonsense 2> /dev/full", 2),
         ("set -o pipefail; mlperf data columns steps | true", 141),
