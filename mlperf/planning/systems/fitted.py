@@ -23,6 +23,7 @@ from mlperf.planning.partition.given_plans import predict_plans, slowdowns_of
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.training.systems.constants_model import ConstantsModel
 from mlperf.training.systems.parts_model import PartsModel
+from mlperf.training.systems.plain_names import with_plain_names
 from mlperf.training.systems.server_fit import updates_per_s
 from mlperf.training.systems.server_model import ServerModel
 from mlperf.training.systems.step_columns import check_batches
@@ -164,7 +165,8 @@ def read_fitted_rows(model: Fitted, path: str | Path) -> pd.DataFrame:
     """Rows of a file; columns that name things stay text."""
     table = open_table(path)
     labels = [name for name in labels_of(model) if name in table.header or not has_usual(model, name)]
-    rows = read_any_table(table, others="keep", columns=labels, categorical=labels, duplicates="keep")
+    read = read_any_table(table, others="keep", columns=labels, categorical=labels, duplicates="keep")
+    rows = with_plain_names(read, labels, str(path))
     if isinstance(model, SystemFit):
         check_batches(rows, str(path))
     return rows

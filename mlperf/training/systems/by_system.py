@@ -17,6 +17,7 @@ from mlperf.training.collectives.exchange_model import ExchangeModel
 from mlperf.training.collectives.train_exchange import train_exchange
 from mlperf.training.systems.constants_model import ConstantsModel, train_constants
 from mlperf.training.systems.parts_model import PartsModel, train_parts
+from mlperf.training.systems.plain_names import RENAMED, with_plain_names
 from mlperf.training.systems.server_fit import WHOLE_TABLE, fit_servers
 from mlperf.training.systems.server_model import ServerModel
 from mlperf.training.systems.step_columns import check_batches
@@ -97,7 +98,9 @@ def train_for_system(
         return train_parts(source, exchange, apart=apart, seed=seed)
     labels = tuple(dict.fromkeys((*factors, *apart, *([groups] if groups else []))))
     check_file(source, system)
-    rows = read_any_table(source, others="keep", columns=list(labels), categorical=list(labels), duplicates="keep")
+    read = read_any_table(source, others="keep", columns=list(labels), categorical=list(labels), duplicates="keep")
+    rows = with_plain_names(read, (*labels, *features), str(source), target)
+    target = rows.attrs[RENAMED].get(target, target)
     if component == EXCHANGE:
         _refuse({"groups": groups, "factors": factors, "apart": apart, "features": features}, "an exchange")
         return train_exchange(rows, time=target, seed=seed)

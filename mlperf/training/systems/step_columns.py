@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import numpy as np
@@ -10,6 +10,7 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
+from mlperf.core.suggest import nearest
 
 OPTIONAL = {
     "accumulation": 1.0,
@@ -66,11 +67,13 @@ def step_columns(rows: pd.DataFrame, place: str = "rows") -> dict[str, FloatArra
     ones = np.ones(len(rows))
     for name, value in OPTIONAL.items():
         found.setdefault(name, value * ones)
-    _complete_gpus(found, place)
+    _complete_gpus(found, list(map(str, rows)), place)
     parts = found["tensor_parallel"] * found["pipeline_parallel"]
     found["data_parallel"] = found["n_gpus"] / parts
     if "minibatch_size" not in found and "subbatch_size" not in found:
-        raise DataError("has neither a column subbatch_size nor minibatch_size, expected one", place=place, hint=LAYOUT_HINT)
+        meant = next((name for name in map(str, rows) if "batch" in name.lower()), None)
+        hint = f"Call {meant!r} so where it is of one GPU (subbatch_size) or of all (minibatch_size)." if meant else LAYOUT_HINT
+        raise DataError("has neither a column subbatch_size nor minibatch_size, expected one", place=place, hint=hint)
     if "minibatch_size" not in found:
         found["minibatch_size"] = found["subbatch_size"] * found["accumulation"] * found["data_parallel"]
     elif "subbatch_size" not in found:
@@ -121,10 +124,12 @@ def check_batches(rows: pd.DataFrame, place: str = "rows") -> None:
         raise DataError(got, place=f"{place}, {where(rows, row)}, column minibatch_size", hint=LAYOUT_HINT)
 
 
-def _complete_gpus(found: dict[str, FloatArray], place: str) -> None:
+def _complete_gpus(found: dict[str, FloatArray], names: Sequence[str], place: str) -> None:
     if "n_gpus" not in found:
         if "n_nodes" not in found or "n_gpus_per_node" not in found:
-            raise DataError("has no column n_gpus, expected it, or n_nodes and n_gpus_per_node", place=place, hint=LAYOUT_HINT)
+            meant = nearest("n_gpus", (name for name in names if name not in COLUMNS))
+            hint = LAYOUT_HINT if meant is None else f"Call {meant!r} n_gpus where it counts all GPUs of the run. {LAYOUT_HINT}"
+            raise DataError("has no column n_gpus, expected it, or n_nodes and n_gpus_per_node", place=place, hint=hint)
         found["n_gpus"] = found["n_nodes"] * found["n_gpus_per_node"]
     if "n_nodes" not in found:
         local = found.get("n_gpus_per_node", found["n_gpus"])

@@ -21,6 +21,7 @@ from mlperf.models.validation.folds import grouped_folds, leave_one_group_out
 from mlperf.models.validation.scores import adjusted_r2
 from mlperf.training.systems.cost_spread import CostSpread
 from mlperf.training.systems.equal_costs import EqualCosts
+from mlperf.training.systems.plain_names import RENAMED, time_hint
 from mlperf.training.systems.step_columns import (
     COLUMNS,
     check_batches,
@@ -197,7 +198,8 @@ def step_column(rows: pd.DataFrame, step: str | None, place: str) -> str:
     found = [name for name in names if name in rows]
     if not found:
         expected = "the time of a step" if step else f"the time of a step: step{', step'.join(TIME_SUFFIXES)}"
-        raise DataError(f"has no column {names[0]!r}, expected {expected}", place=place, hint=STEP_HINT)
+        hint = STEP_HINT if step else time_hint(rows) or STEP_HINT
+        raise DataError(f"has no column {names[0]!r}, expected {expected}", place=place, hint=hint)
     if not found[0].endswith(TIME_SUFFIXES):
         hint = "Rename it, as in step_ms."
         raise DataError(f"got the column {found[0]!r}, expected a unit at its end: _s, _ms, _us or _ns", place=place, hint=hint)
@@ -319,7 +321,8 @@ def notes_of(data: StepRows) -> tuple[str, ...]:
         ),
         (one_machine, f"no column n_nodes or n_gpus_per_node{unread}: all GPUs of a row count as those of one machine"),
     )
-    return tuple(note for holds, note in notes if holds)
+    renamed = tuple(f"column {name!r} is read as {plain}" for name, plain in data.rows.attrs.get(RENAMED, {}).items())
+    return (*(note for holds, note in notes if holds), *renamed)
 
 
 def rule_table(data: StepRows, method: str, errors: Mapping[str, float], far: FloatArray) -> pd.DataFrame:

@@ -16,9 +16,10 @@ from planted_constants import planted_model
 from mlperf.cli.main import cli
 from mlperf.collect.servers.net import shipped_nets
 from mlperf.core.errors import DataError, DomainError, UsageError
-from mlperf.planning.systems.fitted import compare_fitted, fitted_grid, predict_fitted
+from mlperf.planning.systems.fitted import compare_fitted, fitted_grid, predict_fitted, read_fitted_rows
 from mlperf.systems.coupling.queues import closed_queue
 from mlperf.training.systems.by_system import train_for_system
+from mlperf.training.systems.train_system import train_system
 
 pytestmark = pytest.mark.slow
 
@@ -141,3 +142,11 @@ def test_runs_of_slowed_waits_are_judged_in_the_seconds_of_the_constants() -> No
     period = predict_fitted(model, rows, cnns=cnns).predicted[0]
     measured = rows.assign(period_s=[period, 20.0 * period])
     assert compare_fitted(model, measured, cnns=cnns).errors["period_s"].mape < 1e-9
+
+
+def test_rows_of_a_file_may_spell_their_columns_otherwise(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"n_gpus": [1, 2, 4, 8], "subbatch_size": 8, "step_ms": [10.0, 11.0, 12.0, 13.0]})
+    model = train_system(rows)
+    path = tmp_path / "rows.csv"
+    rows.rename(columns={"n_gpus": "N GPUs", "step_ms": "step (ms)"}).to_csv(path, index=False)
+    assert list(read_fitted_rows(model, path)) == list(rows)

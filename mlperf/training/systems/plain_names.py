@@ -1,0 +1,79 @@
+"""Columns of steps under the names that are known, where a header spells them otherwise: ``step (ms)``, ``Subbatch Size``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+import pandas as pd
+
+from mlperf.core.errors import DataError
+from mlperf.datasets.reading.time_units import TIME_SUFFIXES
+from mlperf.training.systems.step_columns import COLUMNS
+
+KNOWN = (
+    *COLUMNS,
+    *(f"{name}{end}" for name in ("step", "step_time", "exchange") for end in TIME_SUFFIXES),
+    *("n_workers", "n_servers", "updates_per_s", "steps_per_s", "samples_per_s", "size_bytes"),
+)
+"""Names that tables of steps, of speeds and of exchanges have."""
+UNITS = {
+    "s": "(sec|secs|second|seconds)",
+    "ms": "(msec|milliseconds?)",
+    "us": "(µs|μs|usec|microseconds?)",
+    "ns": "(nsec|nanoseconds?)",
+}
+RENAMED = "renamed"
+"""Attribute of a frame: names of its file to those that they were read as."""
+
+
+def plain_name(name: str) -> str:
+    """A header as names of columns are written: ``"Step time [msec]"`` is ``"step_time_ms"``."""
+    words = re.sub(r"\W+", "_", name.strip().lower()).strip("_")
+    for unit, spelled in UNITS.items():
+        words = re.sub(rf"_{spelled}$", f"_{unit}", words)
+    return words
+
+
+def with_plain_names(rows: pd.DataFrame, kept: Collection[str], place: str, target: str | None = None) -> pd.DataFrame:
+    """The rows with known names where a header spells them otherwise; ``attrs[RENAMED]`` tells which.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As they were read.
+    kept : collection of str
+        Columns that were asked for by name and stay as they are.
+    place : str
+        The file, for messages.
+    target : str, optional
+        Column of the time: becomes one whose name ends in its unit.
+
+    Raises
+    ------
+    DataError
+        Two headers are one name.
+    """
+    renamed: dict[str, str] = {}
+    for name in map(str, rows):
+        plain = plain_name(name)
+        is_known = plain in KNOWN or (name == target and plain.endswith(TIME_SUFFIXES))
+        if name in (*KNOWN, *kept) or not is_known or name == plain:
+            continue
+        if plain in rows or plain in renamed.values():
+            got = f"got {name!r} and another column that is {plain!r}, expected one"
+            raise DataError(got, place=f"{place}, line 1, column {name}", hint="Leave one out, or give it a name of its own.")
+        renamed[name] = plain
+    found = rows.rename(columns=renamed)
+    found.attrs = {**rows.attrs, RENAMED: renamed}
+    return found
+
+
+def time_hint(names: Iterable[object]) -> str:
+    """What to do where no column is called a step's time but one may be; empty where none may."""
+    texts = [str(name) for name in names if str(name) not in COLUMNS]
+    timed = next((name for name in texts if plain_name(name).endswith(TIME_SUFFIXES)), None)
+    if timed is not None:
+        return f"Is it {timed!r}? Then --target '{timed}'."
+    named = next((name for name in texts if re.search(r"step|time|duration|iteration", name, re.I)), None)
+    return "" if named is None else f"Is it {named!r}? Then write it in one of these units and call it so, as in step_s."
