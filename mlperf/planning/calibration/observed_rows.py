@@ -14,7 +14,7 @@ from mlperf.core.errors import DataError
 from mlperf.core.suggest import nearest_hint
 from mlperf.datasets.dictionary.numbers import WHOLE_HINT, number_hint
 from mlperf.datasets.joining.join import Side, Table, read_side
-from mlperf.datasets.reading.time_units import TIME_SUFFIXES, unit_ratio
+from mlperf.datasets.reading.time_units import RATE, TIME_SUFFIXES, unit_ratio
 from mlperf.planning.calibration.pairs import check_positive
 from mlperf.planning.limits import check_limits
 from mlperf.specs.job import JobSpec
@@ -193,7 +193,7 @@ def in_seconds(side: Side, columns: Iterable[str]) -> Side:
     for name in map(str, side.frame):
         ending = next((suffix for suffix in TIME_SUFFIXES[1:] if name.endswith(suffix)), "")
         plain = f"{name.removesuffix(ending)}{TIME_SUFFIXES[0]}"
-        if ending and name not in wanted and plain in wanted and plain not in frame:
+        if ending and RATE not in name and name not in wanted and plain in wanted and plain not in frame:
             check_positive(side, name, gaps=True)
             frame = frame.assign(**{name: unit_ratio(name, plain) * frame[name].to_numpy(float)}).rename(columns={name: plain})
     return replace(side, frame=frame)

@@ -10,10 +10,10 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, UsageError
-from mlperf.core.suggest import did_you_mean, nearest_hint
+from mlperf.core.suggest import did_you_mean, nearest, nearest_hint
 from mlperf.datasets.dictionary.numbers import bound_hint, number_hint
 from mlperf.datasets.joining.join import Side, Table, check_columns, check_matched, check_once, read_side
-from mlperf.datasets.reading.time_units import TIME_SUFFIXES, unit_ratio
+from mlperf.datasets.reading.time_units import seconds_in, unit_ratio
 from mlperf.models.uncertainty.ratio_factors import Labels
 
 PREDICTED, MEASURED = "predicted", "measured"
@@ -141,7 +141,9 @@ def check_predicted_once(predicted: Side, measured: Side, key: Sequence[str]) ->
         apart = next((name for name in further if not predicted.frame.duplicated([*key, name]).any()), None)
         if apart is None:
             raise
-        hint = f"{measured.name} has no column {apart!r}, which tells these rows apart: add it there."
+        spelled = nearest(apart, map(str, measured.frame))
+        remedy = "add it there" if spelled is None or spelled in key else f"add it there, or call {spelled!r} so"
+        hint = f"{measured.name} has no column {apart!r}, which tells these rows apart: {remedy}."
         raise DataError(error.message, place=error.place, hint=hint) from error
 
 
@@ -160,12 +162,12 @@ def value_column(own: Side, other: Side, on: Sequence[str], by: Sequence[str], a
             raise DataError(got, place=own.header_place(asked), hint=nearest_hint(asked, names))
         return asked
     numbers = [name for name in names if name not in on and name not in by and pd.api.types.is_numeric_dtype(own.frame[name])]
-    times = [name for name in numbers if name.endswith(TIME_SUFFIXES)]
+    times = [name for name in numbers if seconds_in(name) is not None]
     shared = [name for name in times if name in other.frame]
     own_only = [name for name in numbers if name not in other.frame]
     # A number that both tables have and that is no time is a key, unless the keys were named.
     # A time with words in its cells is meant, too: what is wrong with it is told with its line.
-    worded = [name for name in names if name not in numbers and name not in (*on, *by) and name.endswith(TIME_SUFFIXES)]
+    worded = [name for name in names if name not in numbers and name not in (*on, *by) and seconds_in(name) is not None]
     for found in (times, shared, own_only, numbers if on else [], worded):
         if len(found) == 1:
             return found[0]

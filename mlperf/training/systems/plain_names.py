@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 import pandas as pd
 
 from mlperf.core.errors import DataError
-from mlperf.datasets.reading.time_units import TIME_SUFFIXES
+from mlperf.datasets.reading.time_units import TIME_SUFFIXES, plain_name, seconds_in
 from mlperf.training.systems.step_columns import COLUMNS
 
 KNOWN = (
@@ -17,22 +17,8 @@ KNOWN = (
     *("n_workers", "n_servers", "updates_per_s", "steps_per_s", "samples_per_s", "size_bytes"),
 )
 """Names that tables of steps, of speeds and of exchanges have."""
-UNITS = {
-    "s": "(sec|secs|second|seconds)",
-    "ms": "(msec|milliseconds?)",
-    "us": "(µs|μs|usec|microseconds?)",
-    "ns": "(nsec|nanoseconds?)",
-}
 RENAMED = "renamed"
 """Attribute of a frame: names of its file to those that they were read as."""
-
-
-def plain_name(name: str) -> str:
-    """A header as names of columns are written: ``"Step time [msec]"`` is ``"step_time_ms"``."""
-    words = re.sub(r"\W+", "_", name.strip().lower()).strip("_")
-    for unit, spelled in UNITS.items():
-        words = re.sub(rf"_{spelled}$", f"_{unit}", words)
-    return words
 
 
 def with_plain_names(rows: pd.DataFrame, kept: Collection[str], place: str, target: str | None = None) -> pd.DataFrame:
@@ -57,7 +43,7 @@ def with_plain_names(rows: pd.DataFrame, kept: Collection[str], place: str, targ
     renamed: dict[str, str] = {}
     for name in map(str, rows):
         plain = plain_name(name)
-        is_known = plain in KNOWN or (name == target and plain.endswith(TIME_SUFFIXES))
+        is_known = plain in KNOWN or (name == target and seconds_in(plain) is not None)
         if name in (*KNOWN, *kept) or not is_known or name == plain:
             continue
         if plain in rows or plain in renamed.values():
@@ -72,7 +58,7 @@ def with_plain_names(rows: pd.DataFrame, kept: Collection[str], place: str, targ
 def time_hint(names: Iterable[object]) -> str:
     """What to do where no column is called a step's time but one may be; empty where none may."""
     texts = [str(name) for name in names if str(name) not in COLUMNS]
-    timed = next((name for name in texts if plain_name(name).endswith(TIME_SUFFIXES)), None)
+    timed = next((name for name in texts if seconds_in(name) is not None), None)
     if timed is not None:
         return f"Is it {timed!r}? Then --target '{timed}'."
     named = next((name for name in texts if re.search(r"step|time|duration|iteration", name, re.I)), None)

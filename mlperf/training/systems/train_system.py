@@ -200,8 +200,8 @@ def step_column(rows: pd.DataFrame, step: str | None, place: str) -> str:
         expected = "the time of a step" if step else f"the time of a step: step{', step'.join(TIME_SUFFIXES)}"
         hint = STEP_HINT if step else time_hint(rows) or STEP_HINT
         raise DataError(f"has no column {names[0]!r}, expected {expected}", place=place, hint=hint)
-    if not found[0].endswith(TIME_SUFFIXES):
-        hint = "Rename it, as in step_ms."
+    if not found[0].endswith(TIME_SUFFIXES) or seconds_in(found[0]) is None:
+        hint = "Rename it, as in step_ms; of a rate, write the seconds of a step."
         raise DataError(f"got the column {found[0]!r}, expected a unit at its end: _s, _ms, _us or _ns", place=place, hint=hint)
     for other in found[1:]:
         first, second = (seconds_of(rows, name) for name in (found[0], other))

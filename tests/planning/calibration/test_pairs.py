@@ -36,6 +36,12 @@ def test_rows_find_each_other_and_repeated_measurements_stay(write) -> None:  # 
     assert set(found.data_sha256) == {"p.csv", "m.csv"}
 
 
+@pytest.mark.parametrize("name", ["step (ms)", "step [msec]", "Step, ms"])
+def test_a_unit_in_brackets_is_one(name: str, write) -> None:  # type: ignore[no-untyped-def]
+    found = read_pairs(write("p.csv", PREDICTED), write("m.csv", f'net,nodes,loss,"{name}"\na,1,0.5,2200\nb,1,0.4,4400\n'))
+    assert found.frame["measured"].tolist() == pytest.approx([2.2, 4.4])
+
+
 def test_values_of_different_names_and_named_ones(write) -> None:  # type: ignore[no-untyped-def]
     measured = write("m.csv", "net,nodes,time_ms\na,1,2.2\nb,1,4.4\n")
     found = read_pairs(write("p.csv", PREDICTED), measured)
@@ -63,6 +69,7 @@ def test_values_of_different_names_and_named_ones(write) -> None:  # type: ignor
             "net,step_s\na,1.0\n",
             r"p.csv, line 3, column net: got net 'a' a second time[\s\S]*m.csv has no column 'nodes'",
         ),
+        (PREDICTED, "net,Nodes,step_s\na,1,1.0\n", r"m.csv has no column 'nodes', .*: add it there, or call 'Nodes' so"),
         (PREDICTED, "net,nodes,step_s\na,1,2 s\na,2,1 s\n", "m.csv, line 2, column step_s[\\s\\S]*Write the bare number: the unit"),
         (
             PREDICTED,
