@@ -70,3 +70,8 @@ def test_a_file_that_is_not_toml_names_file_and_line(tmp_path):
     with pytest.raises(DataError, match="line 2") as caught:
         read_job(path)
     assert caught.value.place == str(path)
+
+
+def test_a_whole_number_with_an_exponent_is_told_as_a_whole_one():
+    with pytest.raises(DataError, match=r"got 50000\.0(.|\n)*without a point and an exponent: dataset_size = 50000"):
+        JobSpec(5e4)

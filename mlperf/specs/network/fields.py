@@ -60,6 +60,8 @@ def check_figures(spec: object, figures: tuple[Figure, ...], place: str) -> None
         if not figure.accepts(value):
             quoted = "Numbers are written without quotes and units; the unit is part of the name."
             hint = quoted if isinstance(value, str) else f"Correct {figure.name}; its unit is part of the name."
+            if figure.whole and isinstance(value, float) and value.is_integer() and abs(value) <= GREATEST:
+                hint = f"Write it without a point and an exponent: {figure.name} = {int(value)}"
             most = f", at most {GREATEST:g}" if isinstance(value, int | float) and value > GREATEST else ""
             raise DataError(f"got {value!r}, expected {figure.expected}{most}", place=f"{place}, {figure.name}", hint=hint)
 
