@@ -12,12 +12,13 @@ import click
 
 from mlperf.cli.framework.options import with_options
 from mlperf.cli.framework.values import OLD_FILE, Duration, NumberRange
-from mlperf.core.errors import UsageError
+from mlperf.core.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from mlperf.cli.framework.show import Show
     from mlperf.planning.whole_run.result import WholeRun
     from mlperf.specs import JobSpec, MachineSpec
+    from mlperf.specs.prices import PriceSpec
     from mlperf.specs.run import RunSpec
 
 LIMIT_PROBABILITY = 0.95
@@ -71,7 +72,6 @@ class WholeRunAsked:
         """The whole runs of a prediction's configurations."""
         from mlperf.planning.whole_run.epoch_times import EpochTimes
         from mlperf.planning.whole_run.whole_run import WholeRunOptions, whole_run
-        from mlperf.specs.prices import read_prices
 
         times = EpochTimes.of(prediction)
         if self.slurm and len(times.configs) > 1:
@@ -84,8 +84,21 @@ class WholeRunAsked:
             level=self.level,
             seed=seed,
         )
-        prices = None if self.price is None else read_prices(self.price)
-        return whole_run(times, machine, self.run_of(job), prices, options)
+        return whole_run(times, machine, self.run_of(job), self.prices_of(machine), options)
+
+    def prices_of(self, machine: MachineSpec) -> PriceSpec | None:
+        """What the file of ``--price`` says, which holds the machine's; None without one."""
+        from mlperf.specs.network.fields import placed
+        from mlperf.specs.prices import read_prices
+
+        if self.price is None:
+            return None
+        prices = read_prices(self.price)
+        try:
+            prices.of(machine.name)
+        except DataError as error:
+            raise placed(error, str(self.price)) from None
+        return prices
 
     def run_of(self, job: JobSpec) -> RunSpec:
         """The run of ``--run``, else of the job, with what the flags override."""
