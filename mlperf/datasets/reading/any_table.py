@@ -12,7 +12,7 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import nearest_hint
-from mlperf.datasets.dictionary.numbers import NEGATIVE_TIME_HINT, bound_hint
+from mlperf.datasets.dictionary.numbers import NEGATIVE_TIME_HINT, bound_hint, parse_number
 from mlperf.datasets.dictionary.schema import TABLES
 from mlperf.datasets.reading.folder import table_name
 from mlperf.datasets.reading.foreign import ForeignTable, open_table
@@ -225,6 +225,8 @@ def _asked_columns(
             got = ", ".join(header)
             if not advice and len(header) == 1 and len(header[0].split()) > 1:
                 advice = "Cells are separated by commas, semicolons, tabs or bars, not by blanks."
+            if not advice and all(parse_number(each) is not None for each in header):
+                advice = "The first line holds numbers: write a line with the names of the columns above it."
             raise DataError(
                 f"is missing: got {got}, expected also {name!r}",
                 place=f"{source.path}, line 1, column {name}",

@@ -227,7 +227,8 @@ def ragged(source: Source, header: tuple[str, ...], row: int, separator: str = "
     line, cells = next(islice(csv_rows(source, separator), row + 1, None))
     place = f"{source.path}, line {line}"
     if not cells:
-        return DataError("got a blank line, expected a row", place=f"{place}, column {header[0]}", hint="Remove the line.")
+        hint = ABOVE_HINT if row == 0 and len(header) == 1 else "Remove the line."
+        return DataError("got a blank line, expected a row", place=f"{place}, column {header[0]}", hint=hint)
     got = f"got {len(cells)} cells, expected {len(header)}"
     hint = ABOVE_HINT if header[0].startswith("#") else RAGGED_HINT.format(mark=MARKS[separator])
     if len(cells) < len(header):

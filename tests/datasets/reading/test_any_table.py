@@ -220,3 +220,18 @@ def test_columns_that_are_passed_on_have_decimal_commas_whoever_names_labels(lab
     frame = read_any_table(path, others="keep", columns=list(labels), categorical=list(labels))
     assert frame["step_ms"].tolist() == [12.5, 7.25]
     assert frame["device"].tolist() == ["A", "B"]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("1,2\n3,4\n5,6\n", "The first line holds numbers: write a line with the names of the columns above it."),
+        ("Matrix products\n\na,t_s\n1,2\n", "The first line names the columns: remove what stands above them."),
+        ("a,t_s\n\n1,2\n", "Remove the line."),
+    ],
+)
+def test_what_stands_in_the_first_lines_is_told(text: str, hint: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        read_any_table(tmp_path / "t.csv", target=None if text.startswith("Matrix") else "t_s")
+    assert caught.value.hint == hint
