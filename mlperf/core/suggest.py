@@ -7,6 +7,9 @@ from difflib import get_close_matches
 
 from mlperf.core.errors import MlperfError, UsageError
 
+LEAST_PART = 4
+"""Letters of a word that is sought inside others."""
+
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Hint for an unknown ``word``: the nearest known one, or all of them where none is near.
@@ -35,9 +38,13 @@ def nearest_hint(word: str, known: Iterable[str]) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The nearest known word to an unknown one, upper and lower case equal; None where none is near."""
-    spelled = {name.lower(): name for name in known}
-    near = get_close_matches(str(word).lower(), spelled, n=1)
+    """The nearest known word to an unknown one, else the only one that it is a part of (``mtbf``: ``node_mtbf_s``); None: none is.
+
+    Upper and lower case count as equal.
+    """
+    spelled, meant = {name.lower(): name for name in known}, str(word).lower()
+    whole = [name for name in spelled if len(meant) >= LEAST_PART and meant in name]
+    near = get_close_matches(meant, spelled, n=1) or (whole if len(whole) == 1 else [])
     return spelled[near[0]] if near else None
 
 

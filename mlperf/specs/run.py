@@ -116,5 +116,9 @@ def run_from_dict(table: object) -> RunSpec:
 
 def _value(key: str, value: Any) -> Any:
     if key in DURATIONS and isinstance(value, str) and value != OPTIMAL:
-        return duration_s(value, f"run, {key}")
+        try:
+            return duration_s(value, f"run, {key}")
+        except DataError as error:
+            words = f'Or "{OPTIMAL}". ' if key == "checkpoint_every_s" else ""
+            raise DataError(error.message, place=error.place, hint=f"{words}{error.hint or ''}") from None
     return value

@@ -32,3 +32,10 @@ def test_a_known_word_is_given_back_and_another_refused_with_all_of_them() -> No
 def test_the_nearest_word_is_near_whatever_its_case() -> None:
     assert nearest("a100", ["V100", "A100"]) == "A100"
     assert nearest("B200", ["V100", "RTX 3090"]) is None
+
+
+def test_a_part_of_one_word_alone_is_that_word() -> None:
+    keys = ["node_mtbf_s", "checkpoint_s", "checkpoint_every_s"]
+    assert nearest("mtbf", keys) == "node_mtbf_s"
+    assert nearest("eck", keys) is None
+    assert nearest("point", keys) is None

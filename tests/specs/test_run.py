@@ -48,6 +48,8 @@ def test_a_job_holds_its_run_and_jobs_without_one_are_as_before(tmp_path: Path) 
         ('checkpoint_every_s = "often"', "run, checkpoint_every_s: got 'often'"),
         ('checkpoint_every_s = "optimal"', "expected checkpoint_s > 0 and node_mtbf_s"),
         ("node_mtbf_s = 0", "expected a number > 0"),
+        ('mtbf = "30d"', "got key 'mtbf'(.|\n)*Did you mean 'node_mtbf_s'"),
+        ('checkpoint_every_s = "Optimal"', "got 'Optimal'(.|\n)*hint: Or \"optimal\""),
         ("validation_fraction = 20", "run, validation_fraction: got 20, expected a fraction from 0 to 1\n  hint: .*0.2 is 20 %"),
         ("run = 3", "expected a table"),
     ],
