@@ -7,6 +7,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
+from mlperf.core.suggest import nearest
 from mlperf.training.systems.step_columns import where
 
 
@@ -33,7 +34,9 @@ def worker_counts(table: pd.DataFrame) -> FloatArray:
     elif {"n_nodes", "n_gpus_per_node"} <= set(table.columns):
         counts = numbers_in(table, "n_nodes") * numbers_in(table, "n_gpus_per_node")
     else:
-        raise DataError(f"got columns {', '.join(map(str, table))}, expected n_workers, or n_nodes and n_gpus_per_node")
+        meant = nearest("n_workers", map(str, table))
+        hint = None if meant is None else f"Call {meant!r} n_workers where it counts all workers of the run."
+        raise DataError(f"got columns {', '.join(map(str, table))}, expected n_workers, or n_nodes and n_gpus_per_node", hint=hint)
     _check_counts(counts, table, "n_workers")
     return counts
 

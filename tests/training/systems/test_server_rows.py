@@ -32,3 +32,8 @@ def test_labels_of_a_row_are_text_and_none_without_columns() -> None:
     assert group_keys(table, ()) == [(), ()]
     with pytest.raises(DataError, match="expected 'device' among them"):
         group_keys(table, ("device",))
+
+
+def test_a_column_that_may_count_workers_is_named() -> None:
+    with pytest.raises(DataError, match="Call 'workers' n_workers where it counts all workers"):
+        worker_counts(pd.DataFrame({"workers": [1, 2], "updates_per_s": [1.0, 2.0]}))
