@@ -230,7 +230,7 @@ def _steps_table(model: Model, campaign: Campaign, steps: pd.DataFrame, options:
 
 
 def _runs_table(model: Model, campaign: Campaign, machine: MachineSpec, options: PredictionOptions) -> pd.DataFrame:
-    runs = campaign.runs
+    runs = campaign.table("runs")
     names, position = _positions(runs["cnn"])
     dataset_size = runs["epoch_s"] * runs["n_nodes"] * runs["n_gpus_per_node"] * runs["subbatch_size"] / runs["gpu_iteration_s"]
     configs = runs[["n_nodes", "n_gpus_per_node", "subbatch_size"]].assign(

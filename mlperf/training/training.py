@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import pandas as pd
 
@@ -38,7 +38,15 @@ NOISES = ("relative", "absolute")
 REPEATS = ("all", "median")
 
 
-def train(source: Campaign | pd.DataFrame | str | Path, *, target: str | None = None, **options: Any) -> Model | TableModel:
+@overload
+def train(source: Campaign | str | Path, *, target: None = None, **options: Any) -> Model: ...
+
+
+@overload
+def train(source: pd.DataFrame | str | Path, *, target: str, **options: Any) -> TableModel: ...
+
+
+def train(source: Any, *, target: str | None = None, **options: Any) -> Model | TableModel:
     """Fit a campaign, or one column of any table.
 
     Parameters
@@ -292,7 +300,8 @@ def _campaign(campaign: Campaign | str | Path, duplicates: str) -> Campaign:
 
     if isinstance(campaign, PATH):
         return read_campaign(campaign, duplicates=duplicates)
-    hint = "For a table say which column to predict: target=COLUMN." if isinstance(campaign, pd.DataFrame) else None
+    given: object = campaign  # whatever the hints say
+    hint = "For a table say which column to predict: target=COLUMN." if isinstance(given, pd.DataFrame) else None
     check_type(campaign, Campaign, "campaign", "a campaign, its folder or its name", hint)
     return campaign
 

@@ -57,10 +57,14 @@ def test_every_public_name_exists_and_is_documented(name: str) -> None:
     assert (getattr(mlperf, name).__doc__ or "").strip()
 
 
-@pytest.mark.parametrize("stub", sorted((ROOT / "mlperf").rglob("*.pyi")), ids=lambda path: path.parent.name)
-def test_type_checkers_see_the_names_that_a_room_exports(stub: Path) -> None:
-    room = importlib.import_module(".".join(stub.parent.relative_to(ROOT).parts))
-    tree = ast.parse(stub.read_text(encoding="utf-8"))
+LAZY = [path for path in sorted((ROOT / "mlperf").rglob("__init__.py")) if "= exports(" in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("init", LAZY, ids=lambda path: ".".join(path.parent.relative_to(ROOT).parts))
+def test_type_checkers_see_the_names_that_a_room_exports(init: Path) -> None:
+    """Without a stub beside it every name of the room is `Any` to them, and a wrong call of it passes."""
+    room = importlib.import_module(".".join(init.parent.relative_to(ROOT).parts))
+    tree = ast.parse(init.with_suffix(".pyi").read_text(encoding="utf-8"))
     seen = {
         alias.asname or alias.name: getattr(importlib.import_module(node.module), alias.name)
         for node in tree.body

@@ -7,7 +7,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_overloads, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -15,9 +15,10 @@ import pytest
 
 import mlperf
 from mlperf.core.errors import DataError, FitError, UsageError
-from mlperf.datasets import write_table
+from mlperf.datasets import Campaign, write_table
 from mlperf.models.storage.document import document_to_json
 from mlperf.specs import load_cnn
+from mlperf.training import Model, TableModel, train, training
 from mlperf.training.gradient.gradient import METHODS
 
 pytestmark = pytest.mark.slow
@@ -134,3 +135,9 @@ def test_a_table_without_a_target_names_its_columns(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         mlperf.train(path)
     assert caught.value.hint == "For one table say which column to predict: --target COLUMN."
+
+
+def test_type_checkers_know_which_model_training_gives() -> None:
+    """With ``target`` a table's, without it a campaign's: a union would be refused by every function that takes a model."""
+    told = [get_type_hints(each, {"Campaign": Campaign, **vars(training)})["return"] for each in get_overloads(train)]
+    assert told == [Model, TableModel]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -153,7 +154,7 @@ def judge_predictions(
     """Judge training and predicting by runs of the trainer."""
     from mlperf.studies.trainer import judge_trainer, read_trainer_limits
 
-    chosen = {"forms": forms} if forms else {}
+    chosen: dict[str, Any] = {"forms": forms} if forms else {}
     asked = None if limits is None else read_trainer_limits(limits)
     found = judge_trainer(trainer, trained_on=trained_on, rounds_from=rounds_from, limits=asked, jobs=n_jobs, **chosen)
     show(found, data_sha256=found.sha256, seed=0)

@@ -65,7 +65,7 @@ class TrainerRuns(Shown, frame="table"):
 
 def only_runs(campaign: Campaign, runs: pd.DataFrame) -> Campaign:
     """A campaign as if these rows of runs.csv (``run``, ``cnn``) were all that had been run."""
-    kept = {
+    kept: dict[str, Any] = {
         name: table[table["run"].isin(runs["run"])].reset_index(drop=True)
         for name in ("components", "runs", "details")
         if (table := campaign.tables.get(name)) is not None

@@ -87,8 +87,10 @@ def target_columns(rows: pd.DataFrame, quality: QualityModel, epoch_interval: In
         ``epochs, epochs_low, epochs_high`` (one run's epochs), ``time_to_target_s, time_to_target_low_s, time_to_target_high_s``
         (of epochs and T_Epoch together, independent on the scale of logarithms) and ``quality_in_domain``.
     """
-    asked = [rows[name].to_numpy(float) for name in ("mean_minibatch_size", "mean_staleness", "subbatch_size")]
-    found = quality.predict(*asked, level=epoch_interval.level)
+    minibatch, staleness, subbatch = (
+        rows[name].to_numpy(float) for name in ("mean_minibatch_size", "mean_staleness", "subbatch_size")
+    )
+    found = quality.predict(minibatch, staleness, subbatch, level=epoch_interval.level)
     epoch_s = rows["epoch_s"].to_numpy(float)
     seconds = found.epochs * epoch_s
     below = np.hypot(np.log(found.epochs / found.lower), np.log(epoch_s / epoch_interval.lower))

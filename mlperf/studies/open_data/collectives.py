@@ -147,7 +147,7 @@ def score_inside(device: str, folder: Path | None) -> TaskResult:
     """C7: 2, 4, 8 GPUs of one machine, half precision, median over repeated campaigns; each row left out."""
     rows = read_open("aiconfigurator", "nccl", folder)
     rows = rows[(rows["operation"] == "all_reduce") & (rows["dtype"] == "half")]
-    rows = device_rows(rows, device).groupby(COLUMNS, as_index=False)["time_s"].median()
+    rows = device_rows(rows, device).groupby(COLUMNS, as_index=False)[["time_s"]].median()
     scores: list[Score] = []
     findings, notes = [], []
     for part, least in ((LARGE, MIB), (ALL, 0)):

@@ -89,12 +89,12 @@ def gradient_data(
     FitError
         Every CNN is left out.
     """
-    tables = {"kernels": campaign.kernels, "steps": campaign.steps}
-    for name, table in tables.items():
-        if table is None:
+    names = ("kernels", "steps")
+    for name in names:
+        if name not in campaign.tables:
             raise DataError(f"got no {name}.csv, expected one", place=str(campaign.path), hint=f"Run `mlperf collect {name}`.")
     backend = campaign.backend(backend)
-    kernels, steps = (_rows_of(table, backend, leave_out) for table in tables.values())
+    kernels, steps = (_rows_of(campaign.table(name), backend, leave_out) for name in names)
     if kernels.empty or steps.empty:
         raise FitError(
             "got every CNN to leave out, expected some to fit on", place=str(campaign.path), hint="Name fewer with --leave-out."

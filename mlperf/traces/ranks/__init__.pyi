@@ -1,0 +1,3 @@
+"""What `mlperf.traces.ranks` imports on first use, as type checkers see it."""
+
+__all__ = []
