@@ -19,6 +19,7 @@ from mlperf.specs.data_types import SINGLE
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec, find_machine
 from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.network.fields import GREATEST_WHOLE
 from mlperf.specs.optimizers import MOMENTUM_SGD
 from mlperf.specs.zoo.zoo import find_cnn
 from mlperf.systems.base.times import RunGrid
@@ -180,10 +181,11 @@ def _several(name: str, counts: Any) -> list[int]:
     """A count, or several, as whole numbers from 1."""
     try:
         given: list[Any] = [counts] if isinstance(counts, str) or not isinstance(counts, Iterable) else list(counts)
-        found = [index(count) for count in given]
+        found = [0 if isinstance(count, bool) else index(count) for count in given]
     except TypeError:
         found = []
-    if not found or min(found) < 1:
+    if not found or min(found) < 1 or max(found) > GREATEST_WHOLE:
         hint = f"As in {name}=8 or {name}=[1, 2, 4]."
-        raise UsageError(f"got {counts!r:.60}, expected a whole number >= 1, or several", place=name, hint=hint)
+        most = f", at most {GREATEST_WHOLE:g}" if found and max(found) > GREATEST_WHOLE else ""
+        raise UsageError(f"got {counts!r:.60}, expected a whole number >= 1, or several{most}", place=name, hint=hint)
     return found

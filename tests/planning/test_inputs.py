@@ -52,7 +52,7 @@ def test_the_model_of_a_table_is_told_what_it_can_be_asked() -> None:
         mlperf.compare_runs("model.json", "asgd-emulated")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("counts", [0, [], [1, 0], 2.5, "12", ["1"], None])
+@pytest.mark.parametrize("counts", [0, [], [1, 0], 2.5, "12", ["1"], None, True, [1, 2**63]])
 def test_counts_that_are_none_are_named(counts: Any) -> None:
     with pytest.raises(UsageError, match=r"n_nodes: got .*, expected a whole number >= 1, or several"):
         configurations([0], counts, 2, [1, 2], 60_000)

@@ -16,6 +16,9 @@ Spec = TypeVar("Spec")
 GREATEST = 1e30
 """No figure of a specification is larger in any of its units, and products of several stay finite."""
 
+GREATEST_WHOLE = 2**63 - 1
+"""Arrays of whole numbers hold no larger one."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Figure:
@@ -32,13 +35,18 @@ class Figure:
         """The expected value in words."""
         return f"{'a whole number' if self.whole else 'a number'} {'>' if self.above else '>='} {self.least:g}"
 
+    @property
+    def most(self) -> float:
+        """The largest value."""
+        return GREATEST_WHOLE if self.whole else GREATEST
+
     def accepts(self, value: object) -> bool:
         """Whether ``value`` is such a number."""
         if value is None:
             return self.optional
         if isinstance(value, bool) or not isinstance(value, int if self.whole else (int, float)):
             return False
-        if not abs(value) <= GREATEST:  # NaN, infinities, and what products with other figures would make one
+        if not abs(value) <= self.most:  # NaN, infinities, and what products with other figures would make one
             return False
         return value > self.least if self.above else value >= self.least
 
@@ -60,9 +68,9 @@ def check_figures(spec: object, figures: tuple[Figure, ...], place: str) -> None
         if not figure.accepts(value):
             quoted = "Numbers are written without quotes and units; the unit is part of the name."
             hint = quoted if isinstance(value, str) else f"Correct {figure.name}; its unit is part of the name."
-            if figure.whole and isinstance(value, float) and value.is_integer() and abs(value) <= GREATEST:
+            if figure.whole and isinstance(value, float) and value.is_integer() and abs(value) <= figure.most:
                 hint = f"Write it without a point and an exponent: {figure.name} = {int(value)}"
-            most = f", at most {GREATEST:g}" if isinstance(value, int | float) and value > GREATEST else ""
+            most = f", at most {figure.most:g}" if isinstance(value, int | float) and value > figure.most else ""
             raise DataError(f"got {value!r}, expected {figure.expected}{most}", place=f"{place}, {figure.name}", hint=hint)
 
 

@@ -11,7 +11,7 @@ from mlperf.specs.network.fields import Figure, placed
 @pytest.mark.parametrize(
     ("figure", "accepted", "refused"),
     [
-        (Figure("n", whole=True, least=1), [1, 7], [0, 1.0, True, "1", None]),
+        (Figure("n", whole=True, least=1), [1, 7, 2**63 - 1], [0, 1.0, True, "1", None, 2**63]),
         (Figure("x"), [0, 0.5], [-1e-9, float("inf"), float("nan"), False]),
         (Figure("x", above=True), [1e-9], [0, 0.0]),
         (Figure("x", optional=True), [None, 0], [-1]),
