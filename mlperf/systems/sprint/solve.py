@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.core.errors import UsageError, check_type
+from mlperf.core.errors import DataError, UsageError, check_type
 from mlperf.core.shown import Shown
 from mlperf.core.suggest import did_you_mean
 from mlperf.systems.base.times import ComponentTimes, RunGrid
@@ -103,10 +103,13 @@ def solve(
         field = name if name in known else f"{name}_s"
         if field not in known:
             raise UsageError(f"got the component {name!r}, expected one of ComponentTimes", hint=did_you_mean(f"{name}_s", known))
-        given[field] = np.atleast_1d(np.asarray(seconds, float))
+        given[field] = np.atleast_1d(_seconds(name, seconds))
     needed = [field.name for field in fields(ComponentTimes) if field.name.endswith("_s") and field.default is not None]
     components = ComponentTimes(**{name: np.zeros(1) for name in needed} | given)
-    counts = (np.atleast_1d(np.asarray(each)) for each in (n_nodes, n_gpus_per_node, subbatch_size, dataset_size))
+    counts = [np.atleast_1d(np.asarray(each)) for each in (n_nodes, n_gpus_per_node, subbatch_size, dataset_size)]
+    if not all(each.size for each in counts):
+        hint = "An array of nodes, GPUs, sub-batches or sizes is empty."
+        raise UsageError("got no configuration, expected at least one", hint=hint)
     run = RunGrid(*counts)
     state = solve_iterations(components, run, closed)
     outputs = epoch_outputs(components, state, run)
@@ -121,3 +124,10 @@ def solve(
         outputs.update_breakdown_s,
         state.flags,
     )
+
+
+def _seconds(name: str, seconds: ArrayLike) -> FloatArray:
+    try:
+        return np.asarray(seconds, float)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"got {name} = {seconds!r:.60}, expected seconds >= 0", hint="A number, or an array of numbers.") from error

@@ -34,3 +34,10 @@ def test_typos_and_impossible_times_are_refused() -> None:
     assert "sum_gradient_s" in str(caught.value.hint)
     with pytest.raises(DataError):
         mlperf.solve({"compute_gradient": -0.1, "sum_gradient": 0.1}, dataset_size=1)
+
+
+def test_no_configuration_and_words_for_times_are_refused() -> None:
+    with pytest.raises(UsageError, match="got no configuration, expected at least one"):
+        mlperf.solve(TIMES, dataset_size=1, n_nodes=np.array([], int))
+    with pytest.raises(DataError, match="got sum_gradient = 'fast', expected seconds >= 0"):
+        mlperf.solve(TIMES | {"sum_gradient": "fast"}, dataset_size=1)
