@@ -15,7 +15,7 @@ from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.validation.scores import ErrorSummary, relative_errors
-from mlperf.planning.inputs import check_kind
+from mlperf.planning.inputs import check_kind, machine_of
 from mlperf.planning.options import PredictionOptions
 from mlperf.planning.predict import predict_configurations
 from mlperf.planning.step_prediction import busy_seconds, predict_steps, step_calls, step_interval, step_seconds
@@ -96,7 +96,7 @@ def compare_runs(
     campaign: Campaign | str | Path,
     *,
     cnns: Sequence[str] | None = None,
-    machine: MachineSpec | None = None,
+    machine: MachineSpec | str | Path | None = None,
     method: str = PREDICTOR,
     backend: str | None = None,
     level: float = 0.95,
@@ -112,7 +112,7 @@ def compare_runs(
         Whose ``runs.csv`` or ``steps.csv`` holds the measurements.
     cnns : sequence of str, optional
         Only these CNNs; default all.
-    machine : MachineSpec, optional
+    machine : MachineSpec, str or Path, optional
         Of asynchronous runs; by default as large as they were, with the network that their ``host.json`` says was waited for.
     method : str
         A key of `mlperf.training.gradient.gradient.METHODS`.
@@ -135,7 +135,8 @@ def compare_runs(
     options = PredictionOptions(method=method, level=level, seed=seed)
     unpredictable: Mapping[str, str] = {}
     if found.runs is not None:
-        table = _runs_table(model, found, machine or machine_of_runs(found), options)
+        where = machine_of_runs(found) if machine is None else machine_of(machine)
+        table = _runs_table(model, found, where, options)
     else:
         steps = _only(measured_steps(found, backend or model.gradient.backend), cnns)
         unpredictable = unknown_kernels(model, found, steps["cnn"].unique()) if cnns is None else {}

@@ -55,6 +55,8 @@ def test_asynchronous_runs_are_compared_on_the_machine_that_they_tell_of(simulat
     alone = mlperf.predict_epoch(model, campaign.cnns["one"], load_machine("kfc"), job, **sizes)
     assert row["predicted"] == pytest.approx(alone.update_iteration_s[0], rel=1e-9)
     assert not found.table["predicted"].equals(found.table["measured"])
+    named, given = (mlperf.compare_runs(model, campaign, machine=each) for each in ("kfc", load_machine("kfc")))
+    assert named.table.equals(given.table)
 
 
 def test_the_machine_of_runs_has_the_network_they_waited_for() -> None:
