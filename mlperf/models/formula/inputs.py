@@ -133,7 +133,7 @@ def as_data_error(estimator: Any, X: Any = None, y: Any = None) -> Iterator[None
     except ValueError as error:
         refuse_gaps(X)
         refuse_gaps(y.to_frame(y.name or "y") if isinstance(y, pd.Series) else None)
-        known = getattr(estimator, "feature_names_in_", None)
+        known = None if y is not None else getattr(estimator, "feature_names_in_", None)  # y is known in a fit alone
         hint = None if known is None else f"The model was fitted on the columns {', '.join(map(str, known))}."
         raise DataError(str(error).strip(), hint=hint) from error
 

@@ -129,3 +129,11 @@ def test_other_training_rows_are_looked_at_more_closely(rows: pd.DataFrame, y: p
 def test_a_word_among_the_values_to_predict_is_told_with_its_row(estimator: StepwiseOLS | LogOLS, words: object) -> None:
     with pytest.raises(DataError, match="y, row 11: got 'eleven', expected a number"):
         estimator.fit(ROWS[["a", "b"]].to_numpy(), words)
+
+
+@pytest.mark.parametrize("estimator", [StepwiseOLS(), LogOLS()])
+def test_a_fit_that_fails_tells_of_no_fit_before_it(estimator: StepwiseOLS | LogOLS) -> None:
+    rows = pd.DataFrame({"a": [1.0, 2.0, 3.0]})
+    with pytest.raises(DataError, match=r"inconsistent numbers of samples: \[3, 2\]") as caught:
+        estimator.fit(rows, [1.0, 2.0])
+    assert caught.value.hint is None
