@@ -127,15 +127,18 @@ def _attention(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
 
 
 def _attend(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
-    """Tokens of a window follow one another here, and learnt numbers stand in turn: the work is the same wherever they do."""
+    """Tokens of a window follow one another here, and learnt numbers stand in turn: the work is the same wherever they do.
+
+    Windows are samples of their own: the library has fused code for four dimensions alone.
+    """
     query, key, _ = cnn.input_shapes(layer.name)
     scores = (layer.n_heads, query.map_size // layer.groups, key.map_size // layer.groups)
     n_shared = key.n_maps * layer.n_heads // query.n_maps
 
     def in_windows(x: Any, n_heads: int) -> Any:
-        tokens = x.flatten(2).transpose(1, 2).unflatten(1, (layer.groups, -1))
-        heads = tokens.unflatten(3, (n_heads, -1)).transpose(2, 3)
-        return heads.repeat_interleave(layer.n_heads // n_heads, 2)
+        tokens = x.flatten(2).transpose(1, 2).unflatten(1, (layer.groups, -1)).flatten(0, 1)
+        heads = tokens.unflatten(2, (n_heads, -1)).transpose(1, 2)
+        return heads if n_heads == layer.n_heads else heads.repeat_interleave(layer.n_heads // n_heads, 1)
 
     def attended(own: Any, queries: Any, keys: Any, values: Any) -> Any:
         learnt = own.get("bias")
@@ -143,7 +146,8 @@ def _attend(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
             learnt = learnt[torch.arange(math.prod(scores), device=learnt.device) % layer.n_biases].view(scores)
         heads = in_windows(queries, layer.n_heads), in_windows(keys, n_shared), in_windows(values, n_shared)
         found = torch.nn.functional.scaled_dot_product_attention(*heads, attn_mask=learnt)
-        return found.transpose(2, 3).flatten(3).flatten(1, 2).transpose(1, 2).unflatten(2, (query.height, query.width))
+        windows = found.transpose(1, 2).flatten(2).unflatten(0, (-1, layer.groups)).flatten(1, 2)
+        return windows.transpose(1, 2).unflatten(2, (query.height, query.width))
 
     return _applied(torch, attended, **({"bias": (layer.n_biases,)} if layer.n_biases else {}))
 

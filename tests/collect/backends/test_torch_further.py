@@ -78,6 +78,22 @@ def test_attention_without_projections_is_torchs_in_every_window() -> None:
     assert cnn.shapes["a"] == Shape(12, 2, 6)
 
 
+def test_windows_are_samples_to_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its fused attention takes four dimensions; heads that are nobody's but their own are not copied."""
+    layers = tuple(Layer(name, "conv", inputs=("input",), n_maps=8, filter_size=1) for name in "qkv")
+    layer = Layer("a", "attend", inputs=tuple("qkv"), n_heads=2, groups=3)
+    module = further_module(torch, CnnSpec("one", 3, (2, 6), (*layers, layer)), layer)
+    handed, real = [], torch.nn.functional.scaled_dot_product_attention
+
+    def seen(*heads: Any, **options: Any) -> Any:
+        handed.extend(tuple(each.shape) for each in heads)
+        return real(*heads, **options)
+
+    monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", seen)
+    assert module(*(torch.randn(2, 8, 2, 6) for _ in "qkv")).shape == (2, 8, 2, 6)
+    assert handed == [(2 * 3, 2, 4, 4)] * 3
+
+
 def test_the_class_token_comes_first_and_is_what_is_selected() -> None:
     module, x = module_and_input(Layer("c", "class_token"), 4, 5, 1)
     select, _ = module_and_input(Layer("s", "select_token"), 4, 6, 1)

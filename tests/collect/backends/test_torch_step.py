@@ -117,7 +117,21 @@ READ = CnnSpec(
         Layer("o", "fc", n_maps=3),
     ),
 )
-NETS = [SPRINT, BRANCHED, POOLED, GATED, SEEN, READ, load_cnn("resnet18"), load_cnn("alexnet")]
+WINDOWED = CnnSpec(
+    "windowed",
+    3,
+    (8, 12),
+    (
+        Layer("patches", "conv", n_maps=8, filter_size=2, stride=2),
+        Layer("queries", "conv", n_maps=8, filter_size=1),
+        Layer("keys", "conv", inputs=("patches",), n_maps=4, filter_size=1),
+        Layer("placed", "attend", inputs=("queries", "keys", "keys"), n_heads=2, groups=3, n_biases=7),
+        Layer("all", "attend", inputs=("placed", "queries", "patches"), n_heads=4),
+        Layer("sum", "add", inputs=("all", "patches")),
+        Layer("o", "fc", n_maps=3),
+    ),
+)
+NETS = [SPRINT, BRANCHED, POOLED, GATED, SEEN, READ, WINDOWED, load_cnn("resnet18"), load_cnn("alexnet")]
 
 
 def pick(nets: list[CnnSpec]) -> Any:
