@@ -51,7 +51,7 @@ Examples:
   mlperf collect counters -o counters.csv -- ./program 1000
 
 Without KINDS everything is measured: matrix products, kernels and whole steps of 40 random networks, memory operations; how long
-it will take is said first. With torch and cuda a third of the networks have layers of today (attention, layer norm,
+it will take is said first. With torch and cuda two fifths of the networks have layers of today (attention, windows, layer norm,
 squeeze-excite, depthwise and transposed convolutions, recurrent cells), so that such networks can be predicted. --quick measures
 a part of it in under three minutes, for a first impression. The same command continues an interrupted campaign; more --rounds or
 a larger --generate add to a finished one. Measure on an idle machine.
@@ -75,8 +75,8 @@ command and counts what it does; they have options of their own: mlperf collect 
     "--generate",
     "n_generated",
     type=click.IntRange(min=0),
-    help="Random networks besides --cnn, three of ten with batch norm and residual branches, with torch and cuda a third of today's"
-    " layers.  [default: 40; with --cnn 0]",
+    help="Random networks besides --cnn, three of ten with batch norm and residual branches, with torch and cuda two fifths of"
+    " today's layers.  [default: 40; with --cnn 0]",
 )
 @click.option("--generate-residual", "n_residual", type=click.IntRange(min=0), help="How many residual ones, besides the others.")
 @click.option(

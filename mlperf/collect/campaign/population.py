@@ -21,8 +21,8 @@ EXPLICIT = "numpy"
 RESIDUAL_SHARE = 0.3
 """Of random networks that nobody chose further: enough that batch norm and its like are fitted on a dozen networks of forty."""
 
-MODERN_SHARE = 0.35
-"""The same of networks of today's layers, where the backend runs them: two of each of their seven families in forty."""
+MODERN_SHARE = 0.4
+"""The same of networks of today's layers, where the backend runs them: two of each of their eight families in forty."""
 
 
 LIBRARY_PLAIN: Mapping[str, Any] = {"max_params": 150_000_000, "max_neurons": 4096}

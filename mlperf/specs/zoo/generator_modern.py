@@ -16,6 +16,7 @@ from mlperf.specs.zoo.parts import pooled
 from mlperf.specs.zoo.shufflenet import shufflenet
 from mlperf.specs.zoo.spread import Draw, spread_by_cost
 from mlperf.specs.zoo.vision_transformer import attention_block, vision_transformer
+from mlperf.specs.zoo.windowed_transformer import MERGED, PATCH, Stage, windowed_transformer
 
 N_CLASSES = (10, 100, 1000)
 FUNCTIONS = (("relu6", ("relu", "sigmoid")), ("hardswish", ("relu", "hardsigmoid")), ("silu", ("silu", "sigmoid")))
@@ -38,18 +39,18 @@ class Family:
     cost: tuple[float, float]
 
 
-def make_modern_cnns(n: int = 14, seed: int = 0) -> list[CnnSpec]:
+def make_modern_cnns(n: int = 16, seed: int = 0) -> list[CnnSpec]:
     """Draw ``n`` networks of the layers that came after residual networks.
 
     They cover what neither `make_cnns` nor `make_residual_cnns` runs: filters of single maps, squeeze-excite and its
-    multiplication, layer and group norms, SiLU, hard-swish and GELU, attention, class tokens and positions, embeddings,
-    recurrent layers, transposed convolutions, resizes, parts and shuffles of maps, learnt slopes. NumPy's engine runs none of
-    them; layers of torch do. The seven `FAMILIES` share the networks evenly, and each spreads over its cost.
+    multiplication, layer and group norms, SiLU, hard-swish and GELU, attention, also in windows, class tokens and positions,
+    embeddings, recurrent layers, transposed convolutions, resizes, parts and shuffles of maps, learnt slopes. NumPy's engine runs
+    none of them; layers of torch do. The eight `FAMILIES` share the networks evenly, and each spreads over its cost.
 
     Parameters
     ----------
     n : int
-        Networks, named ``mod00``, ``mod01``, ...; from fourteen on there are two of every family.
+        Networks, named ``mod00``, ``mod01``, ...; from sixteen on there are two of every family.
     seed : int
         The same seed gives the same networks.
 
@@ -59,7 +60,7 @@ def make_modern_cnns(n: int = 14, seed: int = 0) -> list[CnnSpec]:
         ``n`` below 1.
     """
     if n < 1:
-        raise UsageError(f"got n = {n}, expected n >= 1", hint="make_modern_cnns(14, seed=0).")
+        raise UsageError(f"got n = {n}, expected n >= 1", hint="make_modern_cnns(16, seed=0).")
     drawn: list[CnnSpec] = []
     for number, family in enumerate(FAMILIES):
         share = n // len(FAMILIES) + (number < n % len(FAMILIES))
@@ -188,6 +189,16 @@ def _recurrent(name: str, rng: np.random.Generator) -> CnnSpec:
     return _classified(name, rng, [*words, *states])
 
 
+def _windowed(name: str, rng: np.random.Generator) -> CnnSpec:
+    """Attention in windows of the maps, with learnt positions in two networks of three, and patches merged between stages."""
+    head, n_heads, n_stages = _one(rng, (16, 32, 32, 64)), _between(rng, 2, 6), _between(rng, 1, 3)
+    stages = [Stage(2**each * head * n_heads, _between(rng, 1, 3), 2**each * n_heads) for each in range(n_stages)]
+    window, n_windows, has_positions = _between(rng, 4, 10), _between(rng, 1, 4), bool(rng.random() < 2 / 3)
+    size = PATCH * window * n_windows * MERGED ** (n_stages - 1)
+    widening, n_classes = _between(rng, 2, 4), _one(rng, N_CLASSES)
+    return windowed_transformer(name, size, stages, window, widening, n_classes, has_positions=has_positions)
+
+
 def _words(rng: np.random.Generator, width: int) -> Iterator[Layer]:
     yield Layer("words", "embedding", n_embeddings=_between(rng, 1000, 20_000, 1000), n_maps=width)
 
@@ -206,4 +217,5 @@ FAMILIES = (
     Family(_decoder, (3e7, 1.5e9)),
     Family(_attending, (3e7, 2e9)),
     Family(_recurrent, (1e7, 1e9)),
+    Family(_windowed, (3e7, 3e9)),
 )

@@ -20,6 +20,7 @@ from mlperf.specs.zoo.resnet import resnet18, resnet34, resnet50, resnet101, res
 from mlperf.specs.zoo.shufflenet import shufflenet_v2_x1_0
 from mlperf.specs.zoo.vgg import vgg
 from mlperf.specs.zoo.vision_transformer import vit_b_16
+from mlperf.specs.zoo.windowed_transformer import swin_t
 
 _A1 = partial(
     CnnSpec.from_sprint, n_maps=(3, 32, 32, 64, 64, 128, 128, *3 * (192,), *5 * (512,), 1000), pools_after=(2, 4, 6, 9, 12)
@@ -51,6 +52,7 @@ _ZOO: Mapping[str, tuple[int, Callable[[str, int], CnnSpec]]] = {
     "efficientnet_b0": (224, efficientnet_b0),
     "convnext_tiny": (224, convnext_tiny),
     "vit_b_16": (224, vit_b_16),
+    "swin_t": (224, swin_t),
 }
 """Usual input size, and the function that builds the network from its name and an input size.
 
