@@ -157,7 +157,7 @@ def unknown_kernels(model: Model, campaign: Campaign, names: Iterable[str]) -> d
     if not isinstance(model.gradient, GradientModel):
         return {}
     calls = model.gradient.calls((campaign.cnns[name], 1) for name in names)
-    unknown = calls[~calls["kernel"].isin(model.gradient.kernels)]
+    unknown = calls[~calls["kernel"].map(model.gradient.fitted_as).isin(model.gradient.kernels)]
     return {str(name): ", ".join(rows["kernel"].unique()) for name, rows in unknown.groupby("cnn", sort=False)}
 
 

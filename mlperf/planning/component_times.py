@@ -353,7 +353,7 @@ def _coefficient_ratios(
     calls = steps.calls.reset_index(drop=True)
     drawn, centre = np.empty((n_draws, len(calls))), np.empty(len(calls))
     for kernel, rows in calls.groupby("kernel", sort=True):
-        fit = gradient.kernels[str(kernel)][EXPLAINED]
+        fit = gradient.kernels[gradient.fitted_as(str(kernel))][EXPLAINED]
         drawn[:, rows.index] = fit.sample(rows, rng, n_draws, "mean")
         centre[rows.index] = fit.predict(rows)
     seconds = np.array([gradient.step_times(calls, each) for each in drawn])

@@ -22,6 +22,7 @@ COLUMNS = ("configuration", "component", "kernel", "layer", "column", "value", "
 MOST_NAMED = 3
 BYTE_UNITS = ("kB", "MB", "GB", "TB")
 ASSUMED_WHY = "not measured: assumed from the machine's specification"
+TAKEN_FOR = "never measured, taken for"
 UNUSUAL = "a combination of sizes unlike those measured"
 
 
@@ -174,6 +175,8 @@ def _calls(inputs: ConfigurationInputs, inside: BoolArray, share: FloatArray, gr
 
 
 def _with_reasons(gradient: GradientModel, kernel: str, rows: pd.DataFrame) -> pd.DataFrame:
+    if gradient.fitted_as(kernel) != kernel:
+        return _taken_for(gradient.fitted_as(kernel), rows)
     check = gradient.kernels[kernel][EXPLAINED].domain_check(rows)
     reasons = [_reason(check, row) for row in range(len(rows))]
     off_grid = check.in_domain & ~gradient.products_in_domain(kernel, rows)
@@ -182,6 +185,14 @@ def _with_reasons(gradient: GradientModel, kernel: str, rows: pd.DataFrame) -> p
     table = table.assign(why=[why for why, _ in reasons], reason=np.where(off_grid, "grid", check.reason))
     products = [f"product {m:,.0f} x {n:,.0f} x {k:,.0f} outside the grid measured" for m, n, k in rows[["m", "n", "k"]].to_numpy()]
     return table.assign(why=np.where(off_grid, products, table["why"]))
+
+
+def _taken_for(instead: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """Calls of a kernel that was never measured, and whose times are those of another one of these sizes."""
+    column, *size = no_size()
+    sizes = dict(zip(("value", "lower", "upper"), size, strict=True))
+    why = f"{TAKEN_FOR} {instead}"
+    return rows[["run", "kernel", "layer", "of_step"]].assign(column=column, **sizes, why=why, reason=why)
 
 
 def _listed(kernels: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from mlperf.planning.component_times import predict_times
 from mlperf.planning.inputs import configuration_inputs, configurations
 from mlperf.planning.outside import refuse_outside
 from mlperf.specs import CnnSpec, JobSpec, load_cnn, load_machine
+from mlperf.specs.zoo.windowed_transformer import Stage, windowed_transformer
 from mlperf.training.model import Model
 
 pytestmark = pytest.mark.slow
@@ -116,3 +117,35 @@ def test_layers_that_no_run_had_and_sizes_of_runs_are_told(runs_model: Model) ->
     assert (gradient["share"] > 0.9).all()
     exchange = told[(told["component"] == "allreduce") & (told["configuration"] == 0)].iloc[0]
     assert (exchange["column"], exchange["value"] > exchange["upper"]) == ("n_params", True)
+
+
+WINDOWED = windowed_transformer("windowed", 64, (Stage(64, 2, 2), Stage(128, 1, 4)), 8)
+
+
+@pytest.fixture(scope="module")
+def of_layers() -> Any:
+    """A model that has measured attention with projections alone."""
+    return mlperf.load_model("cpu-xeon-layers")
+
+
+def test_windows_are_taken_for_attention_of_their_sizes_and_told(of_layers: Any) -> None:
+    told = mlperf.predict_epoch(of_layers, WINDOWED, CLUSTER, JobSpec(60_000), subbatch_size=2)
+    assert not told.in_domain["compute_gradient"].any()
+    taken = {f"attend_{way} ({layer}): never measured, taken for attention_{way}" for way, layer in _longest(told)}
+    assert len(taken) == 2
+    assert taken <= set(told.outside["why"])
+    calls = of_layers.gradient.calls([(WINDOWED, 2)])
+    named = calls.assign(kernel=calls["kernel"].str.replace("attend_", "attention_"))
+    np.testing.assert_array_equal(of_layers.gradient.call_times(calls), of_layers.gradient.call_times(named))
+
+
+def test_windows_without_any_attention_measured_are_refused_by_name(of_layers: Any) -> None:
+    kernels = {name: fits for name, fits in of_layers.gradient.kernels.items() if not name.startswith("attention")}
+    less = replace(of_layers, gradient=replace(of_layers.gradient, kernels=kernels))
+    with pytest.raises(DataError, match="'stage1_block1_attend' runs the kernel 'attend_forward', which no measurement covers"):
+        mlperf.predict_epoch(less, WINDOWED, CLUSTER, JobSpec(60_000), subbatch_size=2)
+
+
+def _longest(told: Any) -> list[tuple[str, str]]:
+    rows = told.outside[told.outside["kernel"].str.startswith("attend_")]
+    return [(row.kernel.removeprefix("attend_"), row.layer) for row in rows.itertuples()]

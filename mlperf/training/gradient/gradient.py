@@ -14,7 +14,14 @@ from mlperf.core.errors import DataError
 from mlperf.core.progress import tracked
 from mlperf.datasets.dictionary.schema import LIBRARY_GEMMS
 from mlperf.features.network.kernels import MEMORY_TERMS, PAPER_MEMORY_TERMS, form_of, kernel_tables
-from mlperf.features.network.layer_terms import LIBRARY_FEATURES, LIBRARY_TERMS, OWN_TERMS, PAPER_LIBRARY_TERMS, fitted_kernels
+from mlperf.features.network.layer_terms import (
+    LIBRARY_FEATURES,
+    LIBRARY_TERMS,
+    OWN_TERMS,
+    PAPER_LIBRARY_TERMS,
+    STANDING_IN,
+    fitted_kernels,
+)
 from mlperf.features.network.sgemm import CALIBRATED_TERMS, GLOBAL_TERMS
 from mlperf.models import BoostedResidual, GridLocal, NonNegativeOLS, StepwiseOLS
 from mlperf.models.uncertainty.domain import Domain
@@ -183,7 +190,7 @@ class GradientModel:
         Raises
         ------
         DataError
-            A kernel was never measured; names the first layer that needs it.
+            A kernel was never measured, and none stands in for it; names the first layer that needs it.
         """
         times = np.full(len(calls), np.nan)
         for kernel, rows in calls.groupby(fitted_kernels(calls, self.kernels), sort=False):
@@ -191,7 +198,13 @@ class GradientModel:
             times[where] = self._kernel_times(str(kernel), rows, method)
         return times
 
+    def fitted_as(self, kernel: str) -> str:
+        """The kernel whose fit predicts this one: itself, or what stands in for it where it was never measured."""
+        instead = STANDING_IN.get(kernel, kernel)
+        return instead if kernel not in self.kernels and instead in self.kernels else kernel
+
     def _kernel_times(self, kernel: str, rows: pd.DataFrame, method: str) -> FloatArray:
+        kernel = self.fitted_as(kernel)
         if kernel not in self.kernels:
             first = rows.iloc[0]
             reason = "was measured on too few sizes" if kernel in self.too_few else "no measurement covers"
@@ -209,8 +222,14 @@ class GradientModel:
         inside = np.ones(len(calls), bool)
         for kernel, rows in calls.groupby(fitted_kernels(calls, self.kernels), sort=False):
             where = calls.index.get_indexer(rows.index)
-            inside[where] = self.kernels[str(kernel)][EXPLAINED].in_domain(rows) & self.products_in_domain(str(kernel), rows)
+            inside[where] = self._in_domain(str(kernel), rows)
         return inside
+
+    def _in_domain(self, kernel: str, rows: pd.DataFrame) -> BoolArray:
+        """Nothing is known of a kernel that another one stands in for."""
+        if self.fitted_as(kernel) != kernel:
+            return np.zeros(len(rows), bool)
+        return self.kernels[kernel][EXPLAINED].in_domain(rows) & self.products_in_domain(kernel, rows)
 
     def products_in_domain(self, kernel: str, rows: pd.DataFrame) -> BoolArray:
         """Whether the isolated time of the calls of one kernel is known: from the grid, or because such calls were fitted on."""
