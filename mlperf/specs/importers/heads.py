@@ -125,6 +125,12 @@ class Heads:
             dims.insert(place, ())
         return replace(self, dims=tuple(dims))
 
+    def turned(self, base: str) -> Heads:
+        """The same numbers as those of a tensor whose tokens are our maps, and whose maps are our tokens."""
+        letters = {"t": "c", "c": "t"}
+        dims = (tuple(axis._replace(letter=letters.get(axis.letter, axis.letter)) for axis in dim) for dim in self.dims)
+        return Heads(base, tuple(dims))
+
     def part(self, place: int, first: int, size: int) -> Heads | None:
         """Some of a dimension; None unless that holds evenly spaced maps."""
         dim = self.dims[place]
@@ -149,12 +155,15 @@ class Scores:
         Learnt numbers among what was added or multiplied, by foreign name.
     are_weights : bool
         Whether the softmax over the keys has been taken.
+    are_of_maps : bool
+        Whether maps met maps over all tokens: each map of the network is then a token here, and each head a window.
     """
 
     query: Heads
     key: Heads
     outer: tuple[Dim, ...]
     are_weights: bool = False
+    are_of_maps: bool = False
     learnt: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from mlperf.specs.importers.heads import ORDERS, ORDERS_OF_MAPS, Axis, Dim, Heads, Scores, cuts, maps_of, packed, size_of
-from mlperf.specs.importers.imported import Imported
+from mlperf.specs.importers.imported import TOKENS_FIRST, TOKENS_LAST, Imported
 from mlperf.specs.importers.onnx_node import OnnxNode
 
 Learnt = Mapping[str, int]
@@ -45,13 +45,16 @@ def product(imported: Imported, node: OnnxNode) -> bool:
     if factor is None or right in imported.scores:
         return False
     if scores is not None:
-        return scores.are_weights and _with_values(imported, node.output, scores, factor)
+        return scores.are_weights and _with_values(imported, node.output, scores, right, factor)
     query = _heads(imported, left)
-    if query is None or not _is_head(query.dims[-2:]) or not _is_head(factor.dims[:-3:-1]):
+    of_maps = query is not None and _is_head(query.dims[:-3:-1]) and _is_head(factor.dims[-2:])
+    if query is not None and of_maps:
+        query, factor = _turned(imported, left, query), _turned(imported, right, factor)
+    if query is None or factor is None or not _is_head(query.dims[-2:]) or not _is_head(factor.dims[:-3:-1]):
         return False
     if not _meet(query.dims[:-2], factor.dims[:-2]) or _named([query.dims[-1]]) != _named(factor.dims[-2:-1]):
         return False
-    imported.scores[node.output] = Scores(query, factor, query.dims[:-2])
+    imported.scores[node.output] = Scores(query, factor, query.dims[:-2], are_of_maps=of_maps)
     return True
 
 
@@ -113,10 +116,23 @@ def _is_head(dims: tuple[Dim, ...]) -> bool:
     return tokens <= {"t"} and maps <= {"c"}
 
 
-def _with_values(imported: Imported, tensor: str, scores: Scores, values: Heads) -> bool:
+def _turned(imported: Imported, tensor: str, heads: Heads) -> Heads | None:
+    """Heads whose maps are tokens, and whose tokens are maps: of a copy that is laid out so; None where only some of them are."""
+    imported.heads[tensor] = replace(heads, is_scaled=False)
+    piece = as_piece(imported, tensor)
+    if not piece:
+        return None
+    if imported.layout(piece) not in (TOKENS_FIRST, TOKENS_LAST):
+        imported.add(f"{piece}_tokens", "tokens", [piece])
+        piece = f"{piece}_tokens"
+    return imported.heads[tensor].turned(imported.turned(piece))
+
+
+def _with_values(imported: Imported, tensor: str, scores: Scores, name: str, factor: Heads) -> bool:
     """The products of activations as one layer, which stands for all that attention is until its projections are known."""
     query, key = scores.query, scores.key
-    if not _is_head(values.dims[-2:]) or _named(values.dims[-2:-1]) != _named([key.dims[-1]]):
+    values = _turned(imported, name, factor) if scores.are_of_maps and _is_head(factor.dims[:-3:-1]) else factor
+    if values is None or not _is_head(values.dims[-2:]) or _named(values.dims[-2:-1]) != _named([key.dims[-1]]):
         return False
     if not _meet(scores.outer, values.dims[:-2]):
         return False
@@ -127,7 +143,8 @@ def _with_values(imported: Imported, tensor: str, scores: Scores, values: Heads)
     whole = f"{tensor}_heads"
     pieces = [(each.base, each.first, math.prod(axis.size for axis in maps_of(each.dims))) for each in (query, key, values)]
     imported.add_core(whole, n_maps, pieces, n_heads=heads, groups=windows, n_biases=sum(scores.learnt.values()))
-    return _put(imported, tensor, Heads(whole, packed((*outer, query.dims[-2], values.dims[-1]))))
+    found = Heads(whole, packed((*outer, query.dims[-2], values.dims[-1])))
+    return _put(imported, tensor, found.turned(imported.turned(whole)) if scores.are_of_maps else found)
 
 
 def _of_values(ours: Axis, theirs: Axis) -> Axis:
@@ -275,7 +292,7 @@ def _masked(scores: Scores, node: OnnxNode, learnt: Learnt) -> Scores | None:
     stretched = [dim for each in dims for dim, size in zip(scores.outer[::-1], each[-3::-1], strict=False) if size > 1]
     # A mask is a tensor of the file itself; of one head too, numbers that are looked up in a table or computed are learnt.
     is_mask = all(math.prod(each) in (1, *learnt.values()) for each in dims) or not learnt
-    if not maps_of(stretched) and is_mask:
+    if not (stretched if scores.are_of_maps else maps_of(stretched)) and is_mask:
         return scores
     return replace(scores, learnt={**scores.learnt, **learnt}) if learnt else None
 

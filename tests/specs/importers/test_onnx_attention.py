@@ -10,6 +10,7 @@ from onnx import TensorProto, helper
 from mlperf.core.errors import DataError
 from mlperf.specs.importers.onnx_import import from_onnx
 from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.network.shape import Shape
 
 BATCH, TOKENS, MAPS, N_HEADS = 2, 6, 8, 4
 EACH = MAPS // N_HEADS
@@ -172,6 +173,23 @@ def test_attention_with_other_projections_is_its_products_and_these(tmp_path):
     graph = Graph()
     heads = joined(graph, apart(graph, linear=lambda source, **_: source))
     products_alone(graph.read(tmp_path, graph.linear(heads)), MAPS * (MAPS + 1), TOKENS * MAPS**2 + 2 * TOKENS**2 * MAPS)
+
+
+@pytest.mark.parametrize(("temperature", "n_learnt"), [(0.5, 0), (np.zeros((N_HEADS, 1, 1)), N_HEADS)])
+def test_attention_among_the_maps_of_each_head(temperature, n_learnt, tmp_path):
+    """As in XCiT (El-Nouby et al., 2021) and DaViT (Ding et al., 2022): scores of maps with maps, over all tokens."""
+    graph = Graph()
+    found = graph.add("Reshape", graph.linear("x", n_maps=3 * MAPS), [BATCH, TOKENS, 3, N_HEADS, EACH])
+    parts = graph.add("Split", graph.add("Transpose", found, perm=[2, 0, 3, 4, 1]), [1, 1, 1], n_outputs=3, axis=0)
+    queries, keys, values = (graph.add("Squeeze", part, [0]) for part in parts)
+    keys = graph.add("Transpose", graph.add("Mul", keys, 0.5), perm=[0, 1, 3, 2])
+    weights = graph.add("Softmax", graph.add("Mul", graph.add("MatMul", queries, keys), temperature))
+    heads = graph.add("Transpose", graph.add("MatMul", weights, values), perm=[0, 3, 1, 2])
+    found = graph.read(tmp_path, graph.linear(graph.add("Reshape", heads, [-1, TOKENS, MAPS])))
+    products_alone(found, PARAMS + n_learnt, TOKENS * 4 * MAPS**2 + 2 * TOKENS * MAPS * EACH)
+    core = next(layer for layer in found.layers if layer.kind == "attend")
+    assert (core.n_heads, core.groups, found.shapes[core.name]) == (1, N_HEADS, Shape(TOKENS, MAPS, 1))
+    assert found.output_shape == Shape(MAPS, TOKENS, 1)
 
 
 def refused(tmp_path, graph, output):

@@ -205,10 +205,11 @@ def test_registers_before_the_others_and_a_mean_without_them(tmp_path):
     assert found.n_params == 4 * MAPS
 
 
-def test_products_among_maps_say_where_and_what_to_do(tmp_path):
-    """Queries of maps instead of tokens, as XCiT has them."""
+def test_products_without_a_softmax_between_say_where_and_what_to_do(tmp_path):
+    """Keys with values first, as in linear attention (Katharopoulos et al., 2020)."""
     graph = tokens()
-    queries, keys = (heads_of(graph, graph.linear("x"), perm=(0, 2, 3, 1)) for _ in range(2))
-    scores = graph.add("MatMul", queries, graph.add("Transpose", keys, perm=[0, 1, 3, 2]))
-    with pytest.raises(DataError, match=f"node '{scores}': got the operation MatMul of heads or windows.*\n.*TOML"):
-        graph.read(tmp_path, scores)
+    queries, keys, values = (heads_of(graph, graph.linear("x"), perm=(0, 2, 1, 3)) for _ in range(3))
+    among = graph.add("MatMul", graph.add("Transpose", keys, perm=[0, 1, 3, 2]), values)
+    found = graph.add("MatMul", queries, among)
+    with pytest.raises(DataError, match=f"node '{found}': got the operation MatMul of heads or windows.*\n.*TOML"):
+        graph.read(tmp_path, found)
