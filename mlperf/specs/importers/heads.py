@@ -177,10 +177,11 @@ def maps_of(dims: Iterable[Dim]) -> list[Axis]:
     return [axis for dim in dims for axis in dim if axis.letter == "c"]
 
 
-def packed(dims: Sequence[Dim]) -> tuple[Dim, ...]:
-    """The same dimensions over maps that follow one another without gaps, as a product writes them."""
+def packed(dims: Sequence[Dim], letter: str = "c") -> tuple[Dim, ...]:
+    """The same dimensions over maps (or tokens) that follow one another without gaps, as a product writes them."""
     steps, step = {}, 1
-    for axis in sorted(maps_of(dims), key=lambda each: each.step):
+    ours = [axis for dim in dims for axis in dim if axis.letter == letter]
+    for axis in sorted(ours, key=lambda each: each.step):
         steps[axis] = step
         step *= axis.size
     return tuple(_merged(axis._replace(step=steps.get(axis, axis.step)) for axis in dim) for dim in dims)

@@ -29,13 +29,13 @@ def of_heads(imported: Imported, node: OnnxNode) -> bool:
         return scores is not None
     if node.operator == "Split":
         return _split(imported, node, imported.heads[source])
-    return node.operator in _HEADS and _put(imported, node.output, _HEADS[node.operator](imported.heads[source], node))
+    return node.operator in _HEADS and put(imported, node.output, _HEADS[node.operator](imported.heads[source], node))
 
 
 def taken_apart(imported: Imported, node: OnnxNode) -> bool:
     """Dimensions cut, joined or in another order: maps in heads, places in windows, the tokens of all samples in rows."""
     heads = _heads(imported, node.inputs[0])
-    return heads is not None and _put(imported, node.output, _HEADS[node.operator](heads, node))
+    return heads is not None and put(imported, node.output, _HEADS[node.operator](heads, node))
 
 
 def product(imported: Imported, node: OnnxNode) -> bool:
@@ -93,7 +93,7 @@ def einsum(imported: Imported, node: OnnxNode) -> bool:
         imported.scores[node.output] = imported.scores[made]
         return order[2] == list(words[1])
     found = _heads(imported, made)
-    return found is not None and _put(imported, node.output, found.permuted([order[2].index(letter) for letter in words[1]]))
+    return found is not None and put(imported, node.output, found.permuted([order[2].index(letter) for letter in words[1]]))
 
 
 def _meet(ours: Sequence[Dim], theirs: Sequence[Dim]) -> bool:
@@ -144,7 +144,7 @@ def _with_values(imported: Imported, tensor: str, scores: Scores, name: str, fac
     pieces = [(each.base, each.first, math.prod(axis.size for axis in maps_of(each.dims))) for each in (query, key, values)]
     imported.add_core(whole, n_maps, pieces, n_heads=heads, groups=windows, n_biases=sum(scores.learnt.values()))
     found = Heads(whole, packed((*outer, query.dims[-2], values.dims[-1])))
-    return _put(imported, tensor, found.turned(imported.turned(whole)) if scores.are_of_maps else found)
+    return put(imported, tensor, found.turned(imported.turned(whole)) if scores.are_of_maps else found)
 
 
 def _of_values(ours: Axis, theirs: Axis) -> Axis:
@@ -159,7 +159,7 @@ def _heads(imported: Imported, tensor: str) -> Heads | None:
     return Heads.whole(tensor, imported.layout(tensor), imported.sizes(tensor))
 
 
-def _put(imported: Imported, tensor: str, heads: Heads | None) -> bool:
+def put(imported: Imported, tensor: str, heads: Heads | None) -> bool:
     """Remember heads, or that they are a whole tensor in some order: maps laid out as tokens, or tokens as maps."""
     if heads is None:
         return False
@@ -265,7 +265,7 @@ def _split(imported: Imported, node: OnnxNode, heads: Heads) -> bool:
     if len(sizes) != n_parts or sum(sizes) != size:
         return False
     parts = (heads.part(axis, first, each) for first, each in cuts(sizes))
-    return all(_put(imported, output, part) for output, part in zip(node.outputs, parts, strict=True))
+    return all(put(imported, output, part) for output, part in zip(node.outputs, parts, strict=True))
 
 
 def _scaled(heads: Heads, node: OnnxNode) -> Heads | None:

@@ -173,15 +173,32 @@ def _gather(imported: Imported, node: OnnxNode) -> bool:
 
 
 def _concat(imported: Imported, node: OnnxNode) -> bool:
-    """Maps joined, or a learnt token put before the others."""
+    """Maps or tokens joined, or a learnt token put before the others."""
     if not node.tensors:
         return False
     along = imported.layout(node.tensors[0])[node.attributes["axis"]]
     if along == "t" and len(node.tensors) == 1:
         return _class_tokens(imported, node)
+    if along == "t" and node.tensors == node.inputs:
+        return _tokens_joined(imported, node)
     if along != "c" or len(node.tensors) != len(node.inputs):
         return False
     imported.joined(node.output, "concat", node.inputs)
+    return True
+
+
+def _tokens_joined(imported: Imported, node: OnnxNode) -> bool:
+    """Tokens one behind the other: as many maps are joined, each of the numbers of a token; the same pass over the same numbers."""
+    as_maps = [f"{node.output}_{place}" for place in range(len(node.inputs))]
+    n_maps = {imported.shape(source).n_maps for source in node.inputs}
+    if {imported.layout(source) for source in node.inputs} != {TOKENS_FIRST} or len(n_maps) > 1:
+        return False
+    for tensor, source in zip(as_maps, node.inputs, strict=True):
+        shape = imported.shape(source)
+        imported.add(tensor, "unflatten", [source], n_maps=shape.height, output_size=(shape.n_maps, 1))
+    imported.add(f"{node.output}_maps", "concat", as_maps)
+    n_tokens = imported.shape(f"{node.output}_maps").n_maps
+    imported.add(node.output, "unflatten", [f"{node.output}_maps"], n_maps=n_maps.pop(), output_size=(n_tokens, 1))
     return True
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
-from mlperf.specs.importers.heads import maps_of, size_of
+from mlperf.specs.importers.heads import Heads, maps_of, packed, size_of
 from mlperf.specs.importers.imported import MAPS_FIRST, TOKENS_FIRST, Imported
-from mlperf.specs.importers.onnx_attention import as_piece, at_places, in_order
+from mlperf.specs.importers.onnx_attention import as_piece, at_places, in_order, put
 from mlperf.specs.importers.onnx_input import TAKES_MAPS_SECOND
 from mlperf.specs.importers.onnx_node import OnnxNode
 from mlperf.specs.importers.onnx_nodes import ACTIVATIONS, NODES
@@ -17,6 +18,9 @@ BY_PLACE = ("MatMul", "Add", "LayerNormalization", "RMSNormalization", "Dropout"
 
 OF_EACH_HEAD = ("LayerNormalization", "RMSNormalization", "LpNormalization", "RotaryEmbedding")
 """Operators that make of the maps of one head at one place others."""
+
+POOLS = {"ReduceMax": "max", "ReduceMean": "average"}
+"""Operators that make one place of several."""
 
 
 def of_places(imported: Imported, node: OnnxNode) -> bool:
@@ -66,6 +70,27 @@ def of_pieces(imported: Imported, node: OnnxNode) -> bool:
     imported.add(whole, "unflatten", [written], n_maps=shape.n_maps, output_size=(shape.height, shape.width))
     imported.heads[node.output] = replace(imported.heads[node.tensors[0]], base=whole)
     return True
+
+
+def of_some_places(imported: Imported, node: OnnxNode) -> bool:
+    """The largest or the mean of so many tokens: a pool of these, wherever they stand; what is left stands as it did."""
+    if node.operator not in POOLS or len(node.tensors) != 1 or node.tensors[0] not in imported.heads:
+        return False
+    heads = imported.heads[node.tensors[0]]
+    places = {axis % len(heads.dims) for axis in node.axes(1)}
+    gone = [axis for place in places for axis in heads.dims[place]]
+    width = imported.shape(heads.base).width
+    if not gone or any(axis.letter != "t" or axis.step < width < axis.step * axis.size for axis in gone):
+        return False
+    piece = as_piece(imported, node.tensors[0])
+    if not piece:
+        return False
+    along = [[axis.size for axis in gone if (axis.step >= width) is are_rows] for are_rows in (True, False)]
+    window, written = (math.prod(along[0]), math.prod(along[1])), f"{node.output}_pooled"
+    imported.add(written, "pool", [piece], mode=POOLS[node.operator], filter_size=window, stride=window)
+    keeps, dims = node.attributes.get("keepdims", 1), imported.heads[node.tensors[0]].dims
+    left = [() if place in places else dim for place, dim in enumerate(dims) if keeps or place not in places]
+    return put(imported, node.output, Heads(written, packed(left, "t")))
 
 
 def of_laid_out(imported: Imported, node: OnnxNode) -> bool:

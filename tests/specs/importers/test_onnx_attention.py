@@ -217,3 +217,18 @@ def test_a_learnt_token_for_each_sample_of_the_file(tmp_path):
     token = graph.add("Expand", np.zeros((1, 1, MAPS)), [BATCH, 1, MAPS])
     found = graph.read(tmp_path, graph.add("Concat", token, "x", axis=1))
     assert ([layer.kind for layer in found.layers], found.n_params) == (["class_token"], MAPS)
+
+
+@pytest.mark.parametrize("n_more", [1, TOKENS])
+def test_tokens_of_several_layers_are_joined_in_one_pass(n_more, tmp_path):
+    """As PiT (Heo et al., 2021) puts its class token before the tokens of smaller maps."""
+    graph = Graph()
+    first = graph.linear(graph.add("Slice", "x", [0], [n_more], [1]) if n_more == 1 else "x")
+    found = graph.read(tmp_path, graph.linear(graph.add("Concat", first, graph.linear("x"), axis=1)))
+    assert [layer.kind for layer in found.layers if layer.kind not in ("conv", "select_token")] == ["unflatten"] * 2 + [
+        "concat",
+        "unflatten",
+    ]
+    assert found.output_shape == Shape(MAPS, TOKENS + n_more, 1)
+    assert found.n_params == 3 * MAPS * (MAPS + 1)
+    assert found.n_macs == 2 * (TOKENS + n_more) * MAPS**2

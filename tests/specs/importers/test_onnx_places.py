@@ -10,6 +10,7 @@ from onnx import TensorProto, helper
 from mlperf.core.errors import DataError
 from mlperf.specs.importers.onnx_import import from_onnx
 from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.network.layer import RESHAPES
 from mlperf.specs.network.shape import Shape
 
 MAPS, SIDE, WINDOW, N_HEADS, BATCH = 8, 4, 2, 2, 2
@@ -203,6 +204,37 @@ def test_registers_before_the_others_and_a_mean_without_them(tmp_path):
     found = graph.read(tmp_path, graph.add("ReduceMean", rest, axes=[1], keepdims=0))
     assert [(layer.kind, layer.n_tokens) for layer in found.layers] == [("class_token", 4), ("select_token", 6), ("pool", 1)]
     assert found.n_params == 4 * MAPS
+
+
+@pytest.mark.parametrize(("keeps", "mode"), [(0, "Max"), (1, "Max"), (0, "Mean")])
+def test_the_largest_of_each_square_of_places_is_a_pool(keeps, mode, tmp_path):
+    """As Hiera (Ryali et al., 2023) makes its maps smaller, whose places of a square stand side by side."""
+    graph, n = Graph(), SIDE // WINDOW
+    found = graph.add("Reshape", graph.add("Transpose", "x", perm=[0, 2, 3, 1]), [BATCH, n, WINDOW, n, WINDOW, MAPS])
+    squares = graph.add("Reshape", graph.add("Transpose", found, perm=[0, 2, 4, 1, 3, 5]), [BATCH, WINDOW**2, n**2, MAPS])
+    best = graph.add(f"Reduce{mode}", squares, axes=[1], keepdims=keeps)
+    net = graph.read(tmp_path, graph.linear(graph.add("Reshape", best, [BATCH, n**2, MAPS]), n_maps=3))
+    assert [layer.kind for layer in net.layers if layer.kind not in RESHAPES] == ["pool", "conv"]
+    pool = net.layers[0]
+    assert (pool.filter_size, pool.stride, net.shapes[pool.name]) == ((WINDOW, WINDOW), (WINDOW, WINDOW), Shape(MAPS, n, n))
+    assert (net.n_params, net.n_macs) == (3 * (MAPS + 1), n**2 * MAPS * 3)
+
+
+def test_the_largest_queries_of_a_window_meet_all_its_keys(tmp_path):
+    """One query of four, within windows of two columns: heads of maps stand beside the tokens that are pooled."""
+    graph = Graph()
+    maps = graph.add("Transpose", "x", perm=[0, 2, 3, 1])
+    queries, keys, values = (graph.add("Reshape", graph.linear(maps), [BATCH, 4, PLACES // 4, N_HEADS, EACH]) for _ in range(3))
+    queries = graph.add("Transpose", graph.add("ReduceMax", queries, axes=[1], keepdims=0), perm=[0, 2, 1, 3])
+    keys, values = (graph.add("Reshape", each, [BATCH, PLACES, N_HEADS, EACH]) for each in (keys, values))
+    scores = graph.add("MatMul", queries, graph.add("Transpose", keys, perm=[0, 2, 3, 1]))
+    found = graph.add("MatMul", graph.add("Softmax", scores), graph.add("Transpose", values, perm=[0, 2, 1, 3]))
+    found = graph.add("Reshape", graph.add("Transpose", found, perm=[0, 2, 1, 3]), [BATCH, PLACES // 4, MAPS])
+    net = graph.read(tmp_path, graph.linear(found))
+    core = next(layer for layer in net.layers if layer.kind == "attend")
+    assert net.shapes[core.name].map_size == PLACES // 4
+    expected = PLACES * 3 * MAPS**2 + PLACES // 4 * (MAPS**2 + 2 * PLACES * MAPS)
+    assert (net.n_params, net.n_macs) == (PROJECTIONS, expected)
 
 
 def test_products_without_a_softmax_between_say_where_and_what_to_do(tmp_path):
