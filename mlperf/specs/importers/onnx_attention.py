@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from mlperf.specs.importers.heads import ORDERS, ORDERS_OF_MAPS, Axis, Dim, Heads, Scores, cuts, maps_of, packed, size_of
 from mlperf.specs.importers.imported import TOKENS_FIRST, TOKENS_LAST, Imported
@@ -104,8 +105,13 @@ def _meet(ours: Sequence[Dim], theirs: Sequence[Dim]) -> bool:
 
 
 def _named(dims: Sequence[Dim]) -> list[list[tuple[str, int]]]:
-    """What dimensions hold, wherever it begins: such meet each other in a product."""
-    return [[(axis.letter, axis.size) for axis in dim] for dim in dims]
+    """What dimensions hold, wherever it begins and in however many steps: such meet each other in a product."""
+    return [[(axes[0].letter, size_of(axes)) for axes in _runs(dim)] for dim in dims]
+
+
+def _runs(dim: Dim) -> list[Dim]:
+    """Axes of one letter that follow one another."""
+    return [tuple(axes) for _, axes in groupby(dim, key=lambda axis: axis.letter)]
 
 
 def _is_head(dims: tuple[Dim, ...]) -> bool:
@@ -137,7 +143,7 @@ def _with_values(imported: Imported, tensor: str, scores: Scores, name: str, fac
     if not _meet(scores.outer, values.dims[:-2]):
         return False
     pairs = zip(scores.outer, values.dims, strict=False)
-    outer = [tuple(_of_values(*pair) for pair in zip(our, their or our, strict=True)) for our, their in pairs]
+    outer = [_of_values(*pair) for pair in pairs]
     heads, windows = (math.prod(axis.size for dim in outer for axis in dim if axis.letter == letter) for letter in "ct")
     n_maps = heads * size_of(values.dims[-1])
     whole = f"{tensor}_heads"
@@ -147,9 +153,10 @@ def _with_values(imported: Imported, tensor: str, scores: Scores, name: str, fac
     return put(imported, tensor, found.turned(imported.turned(whole)) if scores.are_of_maps else found)
 
 
-def _of_values(ours: Axis, theirs: Axis) -> Axis:
-    """Samples and tokens stand where those of the queries did, maps are those of the values."""
-    return theirs if ours.letter == "c" else ours
+def _of_values(ours: Dim, theirs: Dim) -> Dim:
+    """Samples and tokens stand where those of the queries did, maps are those of the values, if these have heads of their own."""
+    runs = zip(_runs(ours), _runs(theirs or ours), strict=True)
+    return tuple(axis for our, their in runs for axis in (their if our[0].letter == "c" else our))
 
 
 def _heads(imported: Imported, tensor: str) -> Heads | None:

@@ -23,7 +23,7 @@ from mlperf.specs.importers.onnx_input import RECURRENT, TOKENS, input_layout
 from mlperf.specs.importers.onnx_node import OnnxNode
 from mlperf.specs.importers.onnx_nodes import NODES
 from mlperf.specs.importers.onnx_patterns import whole_functions
-from mlperf.specs.importers.onnx_places import of_laid_out, of_pieces, of_places, of_some_places
+from mlperf.specs.importers.onnx_places import OF_PLACES, of_laid_out
 from mlperf.specs.importers.onnx_recurrent import of_states
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.layer import NETWORK_INPUT
@@ -57,7 +57,7 @@ DOMAINS = ("", "ai.onnx", "com.microsoft")
 """Sets of operators whose names mean what they mean here."""
 
 
-OF_HEADS = (of_places, of_pieces, of_some_places, of_heads, of_laid_out)
+OF_HEADS = (*OF_PLACES, of_heads, of_laid_out)
 """What may know a node that reads maps of heads or places in another order."""
 
 

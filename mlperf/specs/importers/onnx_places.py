@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from mlperf.specs.importers.heads import Heads, maps_of, packed, size_of
+from mlperf.specs.importers.heads import Axis, Heads, maps_of, packed, size_of
 from mlperf.specs.importers.imported import MAPS_FIRST, TOKENS_FIRST, Imported
 from mlperf.specs.importers.onnx_attention import as_piece, at_places, in_order, put
 from mlperf.specs.importers.onnx_input import TAKES_MAPS_SECOND
@@ -93,6 +93,32 @@ def of_some_places(imported: Imported, node: OnnxNode) -> bool:
     return put(imported, node.output, Heads(written, packed(left, "t")))
 
 
+def of_repeated(imported: Imported, node: OnnxNode) -> bool:
+    """The same tokens for every window, as copies of each row beside it."""
+    if node.operator != "Tile" or node.tensors[:1] != node.inputs[:1] or node.inputs[0] not in imported.heads:
+        return False
+    before, repeats = imported.heads[node.inputs[0]], [int(each) for each in node.values(1)]
+    (place, n_copies), *others = [each for each in enumerate(repeats) if each[1] != 1] or [(0, 1)]
+    if n_copies == 1:
+        return put(imported, node.output, before)
+    if others or n_copies < 1 or len(repeats) != len(before.dims) or before.dims[place]:
+        return False
+    piece = as_piece(imported, node.inputs[0])
+    if not piece:
+        return False
+    shape, heads, repeated = imported.shape(piece), imported.heads[node.inputs[0]], f"{node.output}_repeated"
+    size = (shape.height * n_copies, shape.width)
+    imported.add(repeated, "resize", [piece], mode="nearest", output_size=size)
+    dims = [tuple(_below(axis, shape.width, n_copies) for axis in dim) for dim in heads.dims]
+    dims[place] = (Axis("t", shape.width, n_copies),)
+    return put(imported, node.output, Heads(repeated, tuple(dims)))
+
+
+def _below(axis: Axis, width: int, n_copies: int) -> Axis:
+    """An axis of rows, where each row stands so many times."""
+    return axis._replace(step=axis.step * n_copies) if axis.letter == "t" and axis.step >= width else axis
+
+
 def of_laid_out(imported: Imported, node: OnnxNode) -> bool:
     """A node that reads all numbers of a tensor in a new order, as where squares of places become maps: a copy, then its layer."""
     if any(name in imported.scores for name in node.inputs) or node.operator not in NODES:
@@ -105,3 +131,7 @@ def of_laid_out(imported: Imported, node: OnnxNode) -> bool:
     if not all(in_order(imported, name, layouts[rank]) for name, rank in zip(heads, ranks, strict=True)):
         return False
     return NODES[node.operator](imported, node)
+
+
+OF_PLACES = (of_places, of_pieces, of_some_places, of_repeated)
+"""What may know a node that reads a tensor in the order in which its places or heads stand."""

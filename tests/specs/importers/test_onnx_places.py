@@ -237,6 +237,27 @@ def test_the_largest_queries_of_a_window_meet_all_its_keys(tmp_path):
     assert (net.n_params, net.n_macs) == (PROJECTIONS, expected)
 
 
+@pytest.mark.parametrize("n_copies", [1, N_WINDOWS])
+def test_queries_of_the_whole_picture_meet_the_keys_of_every_window(n_copies, tmp_path):
+    """As in GC ViT (Hatamizadeh et al., 2023): the same queries, repeated for every window."""
+    graph = Graph()
+    small = graph.add("AveragePool", "x", kernel_shape=[2, 2], strides=[2, 2])
+    pooled, maps = (graph.add("Transpose", each, perm=[0, 2, 3, 1]) for each in (small, "x"))
+    queries = graph.add("Reshape", graph.linear(pooled), [BATCH, 1, WINDOW, WINDOW, MAPS])
+    queries = graph.add("Tile", graph.add("Tile", queries, [1, N_WINDOWS // n_copies, 1, 1, 1]), [1, n_copies, 1, 1, 1])
+    queries = graph.add("Reshape", queries, [BATCH * N_WINDOWS, INSIDE, N_HEADS, EACH])
+    keys, values = (graph.add("Reshape", in_windows(graph, graph.linear(maps)), [-1, INSIDE, N_HEADS, EACH]) for _ in range(2))
+    queries, values = (graph.add("Transpose", each, perm=[0, 2, 1, 3]) for each in (queries, values))
+    scores = graph.add("MatMul", queries, graph.add("Transpose", keys, perm=[0, 2, 3, 1]))
+    found = graph.add("Transpose", graph.add("MatMul", graph.add("Softmax", scores), values), perm=[0, 2, 1, 3])
+    found = graph.linear(out_of_windows(graph, graph.add("Reshape", found, [-1, INSIDE, MAPS])))
+    net = graph.read(tmp_path, graph.add("Add", maps, found))
+    core = next(layer for layer in net.layers if layer.kind == "attend")
+    assert (core.groups, net.shapes[core.name].map_size) == (N_WINDOWS, PLACES)
+    assert [net.shapes[layer.name].map_size for layer in net.layers if layer.kind == "resize"] == [PLACES]
+    assert (net.n_params, net.n_macs) == (PROJECTIONS, MACS - (PLACES - INSIDE) * MAPS**2)
+
+
 def test_products_without_a_softmax_between_say_where_and_what_to_do(tmp_path):
     """Keys with values first, as in linear attention (Katharopoulos et al., 2020)."""
     graph = tokens()
