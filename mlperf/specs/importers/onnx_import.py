@@ -23,7 +23,7 @@ from mlperf.specs.importers.onnx_input import RECURRENT, TOKENS, input_layout
 from mlperf.specs.importers.onnx_node import OnnxNode
 from mlperf.specs.importers.onnx_nodes import NODES
 from mlperf.specs.importers.onnx_patterns import whole_functions
-from mlperf.specs.importers.onnx_places import OF_PLACES, of_laid_out
+from mlperf.specs.importers.onnx_places import OF_PLACES, of_laid_out, of_paths
 from mlperf.specs.importers.onnx_recurrent import of_states
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.layer import NETWORK_INPUT
@@ -187,6 +187,8 @@ def _add_node(imported: Imported, constants: dict[str, Any], proto: Any, opsets:
         return
     node = OnnxNode.read(proto, constants)
     if any(name in imported.states for name in node.inputs) and of_states(imported, node):
+        return
+    if of_paths(imported, node):
         return
     if any(name in imported.heads or name in imported.scores for name in node.inputs):
         if not any(rule(imported, node) for rule in OF_HEADS):

@@ -258,6 +258,45 @@ def test_queries_of_the_whole_picture_meet_the_keys_of_every_window(n_copies, tm
     assert (net.n_params, net.n_macs) == (PROJECTIONS, MACS - (PLACES - INSIDE) * MAPS**2)
 
 
+def chosen(graph, paths):
+    """Numbers of each map of each path, from the mean of their sum; ``paths`` are [batch, 2, maps, height, width]."""
+    mean = graph.add("GlobalAveragePool", graph.add("ReduceSum", paths, [1], keepdims=0))
+    return graph.add("Conv", mean, np.zeros((2 * MAPS, MAPS, 1, 1)))
+
+
+def summed(graph, paths, weights):
+    return graph.add("ReduceSum", graph.add("Mul", paths, weights), [1], keepdims=0)
+
+
+WEIGHED = ["part", "part", "add", "pool", "conv", "activation", "multiply", "part", "part", "add"]
+
+
+def test_paths_that_are_stacked_weighed_and_summed(tmp_path):
+    """As in SKNet (Li et al., 2019): which filter size counts how much, for each map."""
+    graph = Graph()
+    both = [graph.add("Conv", "x", np.zeros((MAPS, MAPS, size, size)), pads=[size // 2] * 4) for size in (1, 3)]
+    paths = graph.add("Concat", *(graph.add("Unsqueeze", each, [1]) for each in both), axis=1)
+    weights = graph.add("Softmax", graph.add("Reshape", chosen(graph, paths), [BATCH, 2, MAPS, 1, 1]), axis=1)
+    net = graph.read(tmp_path, summed(graph, paths, weights))
+    assert [layer.kind for layer in net.layers] == ["conv", "conv", "concat", *WEIGHED]
+    assert [layer.function for layer in net.layers if layer.kind == "activation"] == ["sigmoid"]
+    assert (net.n_params, net.n_macs) == ((1 + 9 + 2) * MAPS**2, (PLACES * (1 + 9) + 2) * MAPS**2)
+    assert net.output_shape == Shape(MAPS, SIDE, SIDE)
+
+
+def test_paths_of_one_convolution_weighed_and_summed(tmp_path):
+    """As in ResNeSt (Zhang et al., 2020), whose softmax is written over turned dimensions."""
+    graph = Graph()
+    paths = graph.add("Reshape", graph.add("Conv", "x", np.zeros((2 * MAPS, MAPS, 1, 1))), [BATCH, 2, MAPS, SIDE, SIDE])
+    found = graph.add("Transpose", graph.add("Reshape", chosen(graph, paths), [BATCH, 1, 2, -1]), perm=[0, 2, 1, 3])
+    rows = graph.add("Reshape", graph.add("Softmax", found, axis=1), [BATCH, -1])
+    weights = graph.add("Reshape", graph.add("Reshape", rows, [BATCH, -1, 1, 1]), [BATCH, 2, MAPS, 1, 1])
+    net = graph.read(tmp_path, summed(graph, paths, weights))
+    assert [layer.kind for layer in net.layers if layer.kind not in RESHAPES] == ["conv", *WEIGHED]
+    assert (net.n_params, net.n_macs) == ((2 + 2) * MAPS**2, (PLACES * 2 + 2) * MAPS**2)
+    assert net.output_shape == Shape(MAPS, SIDE, SIDE)
+
+
 def test_products_without_a_softmax_between_say_where_and_what_to_do(tmp_path):
     """Keys with values first, as in linear attention (Katharopoulos et al., 2020)."""
     graph = tokens()
