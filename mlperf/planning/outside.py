@@ -10,6 +10,7 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import DomainError
+from mlperf.features.network.layer_terms import fitted_kernels
 from mlperf.models.uncertainty.domain import DomainCheck
 from mlperf.planning.component_times import ASSUMED, GRADIENT, PredictedTimes
 from mlperf.planning.inputs import ConfigurationInputs
@@ -160,7 +161,8 @@ def _calls(inputs: ConfigurationInputs, inside: BoolArray, share: FloatArray, gr
     calls = steps.calls
     times = steps.call_times(gradient, method)
     outside = calls.assign(of_step=times / step_times(calls, times)[calls["run"].to_numpy(int)])[~steps.calls_in_domain(gradient)]
-    found = [_with_reasons(gradient, str(kernel), rows) for kernel, rows in outside.groupby("kernel", sort=False)]
+    fitted = fitted_kernels(outside, gradient.kernels)
+    found = [_with_reasons(gradient, str(kernel), rows) for kernel, rows in outside.groupby(fitted, sort=False)]
     if not found:
         return pd.DataFrame(columns=list(COLUMNS))
     by_call = pd.concat(found, ignore_index=True).sort_values("of_step", ascending=False, kind="stable")

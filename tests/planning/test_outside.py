@@ -139,6 +139,14 @@ def test_windows_are_taken_for_attention_of_their_sizes_and_told(of_layers: Any)
     np.testing.assert_array_equal(of_layers.gradient.call_times(calls), of_layers.gradient.call_times(named))
 
 
+def test_filters_of_single_maps_are_told_against_such_filters(of_layers: Any) -> None:
+    """These are fitted by themselves; filters of several maps were measured with up to 4 groups."""
+    told = mlperf.predict_epoch(of_layers, "mobilenet_v2", CLUSTER, JobSpec(60_000), subbatch_size=(2, 64))
+    of_single = told.outside[told.outside["layer"].str.endswith("_depthwise") & (told.outside["column"] != "")]
+    assert len(of_single)
+    assert set(of_single["column"]) == {"subbatch_size"}
+
+
 def test_windows_without_any_attention_measured_are_refused_by_name(of_layers: Any) -> None:
     kernels = {name: fits for name, fits in of_layers.gradient.kernels.items() if not name.startswith("attention")}
     less = replace(of_layers, gradient=replace(of_layers.gradient, kernels=kernels))
