@@ -14,7 +14,7 @@ from mlperf.core.errors import DataError, DomainError
 from mlperf.planning.component_times import predict_times
 from mlperf.planning.inputs import configuration_inputs, configurations
 from mlperf.planning.outside import refuse_outside
-from mlperf.specs import CnnSpec, JobSpec, load_cnn, load_machine
+from mlperf.specs import CnnSpec, JobSpec, Layer, load_cnn, load_machine
 from mlperf.specs.zoo.windowed_transformer import Stage, windowed_transformer
 from mlperf.training.model import Model
 
@@ -145,6 +145,17 @@ def test_filters_of_single_maps_are_told_against_such_filters(of_layers: Any) ->
     of_single = told.outside[told.outside["layer"].str.endswith("_depthwise") & (told.outside["column"] != "")]
     assert len(of_single)
     assert set(of_single["column"]) == {"subbatch_size"}
+
+
+def test_filters_of_single_maps_are_as_sure_as_these_alone(of_layers: Any) -> None:
+    """Neither their times nor what is drawn around them, nor the reasons, read the fit of other convolutions."""
+    layers = (Layer("c", "conv", n_maps=64, filter_size=3, groups=64, padding=1), Layer("f", "fc", n_maps=10))
+    cnn = CnnSpec("single", 64, 16, layers)
+    kernels = {name: fits for name, fits in of_layers.gradient.kernels.items() if not name.startswith("conv_")}
+    less = replace(of_layers, gradient=replace(of_layers.gradient, kernels=kernels))
+    both, alone = (mlperf.predict_epoch(model, cnn, CLUSTER, JobSpec(60_000), subbatch_size=2) for model in (of_layers, less))
+    np.testing.assert_array_equal(both.to_frame(), alone.to_frame())
+    assert both.outside.equals(alone.outside)
 
 
 def test_windows_without_any_attention_measured_are_refused_by_name(of_layers: Any) -> None:
