@@ -74,6 +74,9 @@ ON_DEVICE, PASSES_ON_DEVICE = "compute_update_value", 2
 MESSAGES = ("push", "pull")
 """What travels between a worker and its servers: gradients, weights."""
 
+PASSES = ("compute", "forward", "backward")
+"""What a whole step was measured of."""
+
 APPLY = "apply"
 SUM_OF_BUFFERS = {APPLY: "sum_gradient"}
 """Where SPRINT's threads meet a server: it adds a node's vector to its own as a thread adds a GPU's."""
@@ -192,13 +195,30 @@ def system_times(
         in_domain[name] = np.logical_and.reduce([mean.inside for mean in means])
         other_optimizer = inputs.optimizer != MOMENTUM_SGD and any(part in SHARE_OPERATIONS for part in parts)
         source[name] = ASSUMED if updates_on_device(model, name) or other_optimizer else FITTED_HERE
-    spread = step_spreads(model, inputs.steps, method)
-    seconds |= {f"{name}_std": spread * seconds[name] for name in ("compute", "forward", "backward") if name in seconds}
+    seconds |= pass_spreads(seconds, step_spreads(model, inputs.steps, method))
     differences = () if model.measured_on is None else model.measured_on.differs_from(inputs.machine.processor)
     if differences:
         source = {name: OTHER_MACHINE if where == FITTED_HERE else where for name, where in source.items()}
         in_domain = {name: np.zeros_like(inside) for name, inside in in_domain.items()}
     return SystemTimes(seconds, in_domain, source, forward, differences)
+
+
+def pass_spreads(seconds: Mapping[str, FloatArray], step_spread: FloatArray) -> dict[str, FloatArray]:
+    """Standard deviation of each pass, ``f"{name}_std"``: seconds, as large a share of each.
+
+    Passes vary by themselves in a system's equations; the step that they make up varies as it was measured to.
+
+    Parameters
+    ----------
+    seconds : mapping of str to array, shape (n_configs,)
+        Mean times by component.
+    step_spread : array, shape (n_configs,)
+        Standard deviation of a whole step over its mean.
+    """
+    passes = {name: seconds[name] for name in PASSES if name in seconds}
+    whole, apart = sum(passes.values(), np.zeros(())), np.sqrt(sum((each**2 for each in passes.values()), np.zeros(())))
+    share = step_spread * np.divide(whole, apart, out=np.ones(np.shape(whole)), where=apart > 0.0)
+    return {f"{name}_std": share * each for name, each in passes.items()}
 
 
 def message_times(inputs: ConfigurationInputs, name: str) -> FloatArray:

@@ -71,6 +71,17 @@ def test_every_worker_updates_all_weights_where_nobody_shares_them(small_model: 
     np.testing.assert_allclose(optimizer[(inputs.configs["n_nodes"] == 1).to_numpy()], np.sum(parts, axis=0), rtol=1e-12)
 
 
+@pytest.mark.parametrize("names", [("forward", "backward"), ("compute",)])
+def test_passes_that_vary_by_themselves_make_up_a_step_that_varies_as_measured(
+    small_model: Any, inputs: Any, names: tuple[str, ...]
+) -> None:
+    seconds = system_times(small_model, inputs, Parts(*names)).seconds
+    whole = sum(seconds[name] for name in names)
+    square = sum(seconds[f"{name}_std"] ** 2 for name in names)
+    np.testing.assert_allclose(np.sqrt(square) / whole, small_model.score.step_cv, rtol=1e-12)
+    assert small_model.score.step_cv > 0.0
+
+
 def test_what_nobody_measured_is_named_or_refused(small_model: Any, inputs: Any) -> None:
     found = system_times(small_model, inputs, Parts("forward", "telepathy", "exchange"))
     assert found.source["telepathy"] == "not measured, counted as 0"
