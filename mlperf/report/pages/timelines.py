@@ -109,6 +109,7 @@ def write_timeline(timeline: ThreadTimeline, path: Path, window_s: tuple[float, 
 def timeline_figure(timeline: ThreadTimeline, window_s: tuple[float, float] | None = None) -> Figure:
     """Draw one lane a thread, one bar an interval; see `write_timeline`.
 
+    The axis counts from the first interval, as a window does, so that what is seen in one picture can be asked for in the next.
     Numbers in gradients say which update uses them, numbers in all-reduces which update that is; dotted lines are publications of
     new weights.
     """
@@ -118,9 +119,7 @@ def timeline_figure(timeline: ThreadTimeline, window_s: tuple[float, float] | No
     shown = wanted[pd.MultiIndex.from_frame(wanted[["node", "thread"]]).isin(lanes)]
     unit = best_unit([(end_s - begin_s) / 3.0], TIME_UNITS_S, "s")
     size_s = TIME_UNITS_S[unit]
-    drawn = shown.assign(
-        begin=(shown["begin_s"].clip(lower=begin_s) - begin_s) / size_s, end=(shown["end_s"].clip(upper=end_s) - begin_s) / size_s
-    )
+    drawn = shown.assign(begin=shown["begin_s"].clip(lower=begin_s) / size_s, end=shown["end_s"].clip(upper=end_s) / size_s)
     width = (end_s - begin_s) / size_s
     places = lane_places(lanes)
     with single_axes(9.0, 1.9 + 0.3 * (len(lanes) + NODE_GAP * len({node for node, _ in lanes}))) as (figure, axes):
@@ -130,7 +129,9 @@ def timeline_figure(timeline: ThreadTimeline, window_s: tuple[float, float] | No
         marked = mark_waits(axes, drawn, places, width)
         draw_publications(axes, drawn, places)
         label_lanes(axes, places)
-        axes.set(xlim=(0.0, width), xlabel=f"time ({unit})", title=f"Threads of a {timeline.origin} run")
+        axes.set(xlim=(begin_s / size_s, end_s / size_s), xlabel=f"time since the run's start ({unit})")
+        axes.set_title(f"Threads of a {timeline.origin} run")
+        axes.ticklabel_format(axis="x", useOffset=False, style="plain")
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.4, handlelength=1.4, fontsize=8)
         add_caption(figure, caption(timeline, lanes, marked=marked))
     return figure

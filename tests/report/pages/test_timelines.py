@@ -48,8 +48,23 @@ def test_every_interval_in_the_window_is_a_bar() -> None:
     inside = timeline.within(*window).intervals
     assert n_bars(axes, {look.label for look in LOOKS.values()}) == len(inside)
     assert n_bars(axes, {LOOKS["lock_gradient_gpu"].label}) == inside["activity"].isin(LOCK_WAITS).sum() > 0
-    assert axes.get_xlabel() == "time (ms)"
-    assert axes.get_xlim() == (0.0, 2000.0)
+    assert axes.get_xlabel() == "time since the run's start (ms)"
+    assert axes.get_xlim() == (1000.0, 3000.0)
+
+
+def test_the_axis_counts_as_the_window_does() -> None:
+    axes = timeline_figure(threads(), (1.0, 3.0)).axes[0]
+    drawn = [
+        path.get_extents()
+        for each in axes.collections
+        if each.get_label() in {look.label for look in LOOKS.values()}
+        for path in each.get_paths()
+    ]
+    assert min(each.x0 for each in drawn) == 1000.0
+    assert max(each.x1 for each in drawn) == 3000.0
+    far = timeline_figure(threads(turns=900), (1000.1, 1000.2)).axes[0]
+    far.figure.canvas.draw()
+    assert far.xaxis.get_offset_text().get_text() == ""
 
 
 def test_short_waits_for_locks_are_pointed_at() -> None:
