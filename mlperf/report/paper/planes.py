@@ -78,7 +78,7 @@ def flag(table: pd.DataFrame, column: str) -> Any:
 
 def caption(plane: Plane, unit: str) -> str:
     """Window, optimum, and what the predictions rest on."""
-    low, high = (number_text(end, 3) for end in plane.window)
+    low, high = (number_text(end) for end in plane.window)
     best = plane.table[plane.table["is_best"]]
     told = "no configuration lies in it"
     if len(best):

@@ -11,11 +11,11 @@ pytest.importorskip("matplotlib")
 
 from mlperf.core.errors import DataError
 from mlperf.report.figures.heatmap import FRAME, three_digits
-from mlperf.report.paper.planes import first_drawings, second_drawings
+from mlperf.report.paper.planes import caption, first_drawings, second_drawings
 from mlperf.report.paper.result import Drawing
 from mlperf.specs import load_machine
 from mlperf.studies.paper.figure_inputs import FigureInputs
-from mlperf.studies.paper.planes import first_plane, second_plane
+from mlperf.studies.paper.planes import Plane, first_plane, second_plane
 
 pytestmark = pytest.mark.slow
 
@@ -49,6 +49,11 @@ def test_the_window_and_the_fastest_in_it(of_runs: Drawing) -> None:
     place = (best["n_nodes"].iloc[0] - 1, best["subbatch_size"].iloc[0] - 1)
     assert frames(of_runs) == [[place], [place]]
     assert f"{best['n_nodes'].iloc[0]} nodes with sub-batch {best['subbatch_size'].iloc[0]}" in of_runs.caption
+
+
+def test_the_window_is_told_as_it_was_asked_for(of_runs: Drawing) -> None:
+    plane = Plane("cnn00", "cnn00", "measured", of_runs.data, (103.5, 172.5), "predicted")
+    assert "mini-batch in 103.5 to 172.5 samples" in caption(plane, "min")
 
 
 def test_every_cell_is_coloured_numbered_and_pale_where_it_should_be(of_runs: Drawing) -> None:
