@@ -42,7 +42,7 @@ def timeline_figure(found: RunTimeline) -> Figure:
             _draw(axes, found, run, scale)
             axes.set(ylabel="rank", ylim=(found.n_ranks - 0.4, -0.6), xlim=(first_s / scale, 1.01 * last_s / scale))
             axes.set_title(_title(found, run, len(runs)), loc="left")
-        panels[-1].set_xlabel(unit)
+        panels[-1].set_xlabel(f"time ({unit})")
         handles = _handles(found)
         figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure

@@ -22,6 +22,7 @@ def test_two_panels_share_one_axis() -> None:
     """The second ends earlier, on the same scale."""
     figure = timeline_figure(drawn("balance(step=1)"))
     first, second = figure.axes
+    assert second.get_xlabel().startswith("time (")
     assert first.get_xlim() == second.get_xlim()
     assert first.get_ylim() == pytest.approx((N_RANKS - 0.4, -0.6))
     ends = [max(patch.get_x() + patch.get_width() for patch in axes.patches) for axes in (first, second)]
