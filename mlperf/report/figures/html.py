@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,8 +75,19 @@ def part_view(part: Section | Picture, time_unit: str) -> dict[str, Any]:
     empty = {"title": part.title, "columns": (), "rows": (), "text": "", "svg": "", "caption": "", "beside": False}
     if isinstance(part, Picture):
         svg = part.figure if isinstance(part.figure, str) else figure_svg(part.figure)
-        return empty | {"svg": svg, "caption": part.caption, "beside": part.beside}
+        named = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(picture_name(part))}" ', 1)
+        return empty | {"svg": named, "caption": part.caption, "beside": part.beside}
     if part.frame is None:
         return empty | {"text": part.text}
     columns = frame_columns(part.frame, time_unit)
     return empty | {"columns": columns, "rows": list(zip(*(column.cells for column in columns), strict=True))}
+
+
+def picture_name(part: Picture) -> str:
+    """What a screen reader says of a picture, whose letters are drawn: its heading, else its caption, else what its panels show."""
+    if part.title or part.caption or isinstance(part.figure, str):
+        return part.title or part.caption or "figure"
+    titles = [axes.get_title(loc) for axes in part.figure.axes for loc in ("left", "center")]
+    labels = [text for axes in part.figure.axes for text in (axes.get_ylabel(), axes.get_xlabel())]
+    shown = [text for text in titles if text] or [text for text in labels if text]
+    return "; ".join(dict.fromkeys(shown)) or "figure"

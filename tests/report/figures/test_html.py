@@ -1,0 +1,28 @@
+"""Pages: what pictures on them are called."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("jinja2")
+
+from mlperf.report.figures.figures import single_axes
+from mlperf.report.figures.html import Picture, html_page, picture_name
+
+DRAWN = '<svg width="1pt"></svg>'
+
+
+def test_pictures_have_a_name_for_those_who_cannot_see_them() -> None:
+    page = html_page("Page", [Picture('Waits of "a" & <b>', DRAWN)])
+    assert '<svg role="img" aria-label="Waits of &quot;a&quot; &amp; &lt;b&gt;" width="1pt">' in page
+
+
+def test_a_picture_without_heading_is_named_by_its_caption_then_by_its_panels() -> None:
+    assert picture_name(Picture("", DRAWN, "Errors of all parts.")) == "Errors of all parts."
+    assert picture_name(Picture("", DRAWN)) == "figure"
+    with single_axes(2.0, 2.0) as (figure, axes):
+        axes.set(xlabel="nodes", ylabel="time (s)")
+        assert picture_name(Picture("", figure)) == "time (s); nodes"
+        axes.set_title("Left out", loc="left")
+        assert picture_name(Picture("", figure)) == "Left out"
