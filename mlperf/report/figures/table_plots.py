@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.report.figures.figures import GREY, PALETTE, new_figure, single_axes, style
+from mlperf.report.figures.figures import GREY, PALETTE, in_short, new_figure, single_axes, style
 from mlperf.report.figures.plots import limits, scatter_groups
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, percent_text
 
@@ -27,8 +27,8 @@ LEVEL_LETTERS = 10
 
 
 def plain(text: str, most: int = LETTERS) -> str:
-    """A name from elsewhere as letters alone, cut where it is long: no dollar sign of it starts a formula."""
-    return (text if len(text) <= most else f"{text[: most - 1]}…").replace("\\", "\\\\").replace("$", r"\$")
+    """A name from elsewhere as letters alone, its middle left out where it is long: no dollar sign of it starts a formula."""
+    return in_short(text, most).replace("\\", "\\\\").replace("$", r"\$")
 
 
 def unit_of(target: str, values: FloatArray) -> tuple[str, float, str]:

@@ -48,6 +48,7 @@ def test_values_that_may_be_negative_are_drawn_on_straight_axes() -> None:
 def test_names_from_elsewhere_start_no_formula_and_no_markup() -> None:
     assert plain("a $b$") == r"a \$b\$"
     assert len(plain("x" * 99)) <= 26
+    assert plain("a_very_long_network_name_number_12") != plain("a_very_long_network_name_number_13")
     effects = pd.DataFrame(
         {"column": HOSTILE, "level": [HOSTILE, "b"], "value": np.nan, "predicted": [1.0, 2.0], "lower": 0.5, "upper": 3.0}
     )
