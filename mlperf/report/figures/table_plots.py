@@ -153,6 +153,7 @@ def group_figure(by_group: pd.DataFrame, groups: str) -> Figure:
     """
     shown = by_group.head(MOST_GROUPS)
     places = np.arange(len(shown))
+    some = f", worst {MOST_GROUPS} of {len(by_group)}" if len(by_group) > MOST_GROUPS else ""
     with single_axes(4.9, 1.5 + 0.22 * len(shown)) as (figure, axes):
         axes.barh(places, 100.0 * shown["mape"], color=PALETTE[4], height=0.62, label="mean error")
         axes.plot(100.0 * shown["bias"], places, "D", color=PALETTE[3], markersize=4, label="bias")
@@ -160,7 +161,7 @@ def group_figure(by_group: pd.DataFrame, groups: str) -> Figure:
         axes.set_yticks(places, labels=[plain(str(name)) for name in shown["group"]])
         axes.invert_yaxis()
         axes.grid(visible=False, axis="y")
-        axes.set(xlabel="predicted / measured - 1 (%)", title=f"Left-out error by {plain(groups)}")
+        axes.set(xlabel="predicted / measured - 1 (%)", title=f"Left-out error by {plain(groups)}{some}")
         figure.legend(loc="outside lower center", ncols=2)
     return figure
 

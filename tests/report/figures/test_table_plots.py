@@ -92,3 +92,9 @@ def test_the_path_shows_the_criterion_of_every_step() -> None:
 def test_only_seconds_get_another_unit() -> None:
     assert unit_of("rate_per_s", VALUES) == ("rate_per_s", 1.0, "rate_per_s")
     assert unit_of("time_s", np.array([120.0]))[1:] == (60.0, "time (min)")
+
+
+def test_groups_that_are_not_drawn_are_told_of() -> None:
+    every = pd.DataFrame({"group": [f"g{number}" for number in range(34)], "n": 1, "mape": 0.1, "bias": 0.1})
+    assert group_figure(every, "system").axes[0].get_title("left") == "Left-out error by system, worst 20 of 34"
+    assert group_figure(every.head(20), "system").axes[0].get_title("left") == "Left-out error by system"
