@@ -46,7 +46,7 @@ class WatchRequest:
     progress_file : Path or None
         File in which the command reports progress.
     record : Path or None
-        CSV that the stream is written to while it comes; one that holds a recording is refused.
+        CSV that the stream is written to while it comes.
     level : float
         Promised coverage of the intervals.
     """
@@ -69,11 +69,6 @@ class WatchRequest:
             )
         if self.performance not in PERFORMANCE_WORDS:
             raise UsageError(f"got performance {self.performance!r}, expected one of {', '.join(PERFORMANCE_WORDS)}")
-        # As mlperf record does: what a program did cannot be asked again. Empty files, pipes and devices lose nothing.
-        if self.record is not None and self.record.is_file() and self.record.stat().st_size:
-            raise UsageError(
-                "holds something, expected a new file", place=str(self.record), hint="Name another file, or remove that one."
-            )
 
 
 LONGEST_WAIT_S = 0.1

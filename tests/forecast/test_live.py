@@ -111,15 +111,6 @@ def test_wrong_requests_are_refused(wrong: dict[str, object]) -> None:
         WatchRequest(("true",), **wrong)
 
 
-def test_a_record_is_not_written_over(tmp_path: Path) -> None:
-    path = tmp_path / "stream.csv"
-    path.touch()
-    assert WatchRequest(("true",), record=path).record == path
-    path.write_text("t_s\n1\n", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"stream\.csv: holds something, expected a new file\n  hint: Name another file"):
-        WatchRequest(("true",), record=path)
-
-
 def test_ctrl_c_leaves_a_whole_record_and_the_commands_code(tmp_path: Path) -> None:
     record = tmp_path / "stream.csv"
     words = ["watch", "--json", "--interval", "0.02", "--horizon", "0.06", "--record", str(record), "--", *worker(seconds=60)]

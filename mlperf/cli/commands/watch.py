@@ -45,7 +45,7 @@ PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 @click.option("--performance", type=Words(WORDS), default="auto", help="Whose rate is forecast.")
 @click.option("--progress-file", type=NEW_FILE, help="File in which the program reports progress.")
 @click.option("--level", type=NumberRange(0.0, 1.0, min_open=True, max_open=True), default=0.9, help="Coverage of intervals.")
-@click.option("--record", type=NEW_FILE, help="New CSV to write the stream to, line by line.")
+@click.option("--record", type=NEW_FILE, help="CSV to write the stream to, line by line.")
 @click.option("--replay", "replayed", type=OLD_FILE, help="Recorded stream in place of a program.")
 @plot_option
 @output_options
