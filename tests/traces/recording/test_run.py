@@ -171,11 +171,12 @@ def test_a_profile_finds_the_hot_region_and_records_one_pass(recorded: Run) -> N
     calls = found.calls.set_index(["region", "call", "site"])["n_calls"]
     assert calls["PRGN", "MPI_Isend", f"talk.c:{line_of('talk.c', 'next, 11')} requests"] == N_RANKS * N_TURNS
     assert calls["loop", "MPI_Barrier", f"talk.c:{line_of('talk.c', 'PRGN_BEGIN') - 1} main"] == N_RANKS * N_TURNS
-    assert found.selected.startswith("region ")
-    table = read_recorded(out)
-    region = found.selected.split(",")[0].removeprefix("region ")
-    regions = table.of_kind(Kind.REGION)
-    assert Counter(name for name in regions.text(regions.name) if name == region) == {region: N_RANKS}
+    # On a busy machine ranks may wait longest outside all regions, for one that starts late: then everything is recorded.
+    hot = found.calls.groupby("region")["time_s"].sum().idxmax()
+    assert found.selected.split(",")[0] == (f"region {hot}" if hot else "")
+    regions = read_recorded(out).of_kind(Kind.REGION)
+    region, n_passes = (hot, 1) if hot else ("PRGN", N_TURNS)
+    assert Counter(name for name in regions.text(regions.name) if name == region) == {region: N_RANKS * n_passes}
 
 
 def test_a_crash_keeps_what_was_recorded(recorded: Run) -> None:
