@@ -53,8 +53,8 @@ def test_runs_of_many_updates_spread_as_predicted() -> None:
 def test_runs_of_few_updates_have_not_left_their_start() -> None:
     """34 updates counted: the median error is within its limit, the second limit is missed.
 
-    All workers of a run begin together. In 40 updates GPUs of nearly constant work do not lose that phase: four nodes of four
-    spread twice as much as in the long run, as simulated events do that begin together. The equations tell the long run.
+    All workers of a run begin together. In 40 updates GPUs of nearly constant work do not lose that phase, and the equations tell
+    the long run.
     """
     (commit,) = set(re.findall(r"make_judgement.py page ([0-9a-f]{40})", PAGE.read_text(encoding="utf-8")))
     runs = read_runs([judgement_folder(commit) / "ring"])
