@@ -18,7 +18,7 @@ from mlperf.models.validation.scores import ErrorSummary, relative_errors
 from mlperf.planning.inputs import check_kind, machine_of
 from mlperf.planning.options import PredictionOptions
 from mlperf.planning.predict import predict_configurations
-from mlperf.planning.step_prediction import busy_seconds, predict_steps, step_calls, step_interval, step_seconds
+from mlperf.planning.step_prediction import busy_seconds, predict_steps, stand_in_spread, step_calls, step_interval, step_seconds
 from mlperf.specs.machine import MachineSpec
 from mlperf.systems.sprint.outputs import OUTPUTS
 from mlperf.training.gradient.gradient import EXPLAINED, PREDICTOR, GradientModel
@@ -214,13 +214,14 @@ def _steps_table(model: Model, campaign: Campaign, steps: pd.DataFrame, options:
     explained = {name: told(model.gradient, calls, EXPLAINED) for name, told in CLOCKS.items()}
     knows_busy = "measured_busy_s" in model.score.predictions and bool(steps["busy_s"].notna().all())
     parts = [("", "step_s"), *([("busy_", "busy_s")] if knows_busy else [])]
+    further = stand_in_spread(model.gradient, calls, options.method)
     return pd.concat(
         [
             beside(
                 steps[["cnn", "subbatch_size"]],
                 (name, steps[name]),
                 {"predicted": getattr(predicted, name), "explained": explained[name]},
-                step_interval(model.score, options.method, getattr(predicted, name), options.level, part=part),
+                step_interval(model.score, options.method, getattr(predicted, name), options.level, part=part, further=further),
                 in_domain=predicted.in_domain,
                 in_training=steps["cnn"].isin(model.cnns),
             )

@@ -10,7 +10,7 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray, distinct_rows
 from mlperf.core.errors import DataError
-from mlperf.features.network.layer_terms import fitted_kernels
+from mlperf.features.network.layer_terms import STANDING_IN_SPREAD, fitted_kernels
 from mlperf.models.estimators.choice.form_average import FormAverage
 from mlperf.models.uncertainty.residual_quantiles import draw_residuals
 from mlperf.planning.inputs import ConfigurationInputs
@@ -354,8 +354,11 @@ def _coefficient_ratios(
     calls = steps.calls.reset_index(drop=True)
     drawn, centre = np.empty((n_draws, len(calls))), np.empty(len(calls))
     for kernel, rows in calls.groupby(fitted_kernels(calls, gradient.kernels), sort=True):
-        fit = gradient.kernels[gradient.fitted_as(str(kernel))][EXPLAINED]
+        instead = gradient.fitted_as(str(kernel))
+        fit = gradient.kernels[instead][EXPLAINED]
         drawn[:, rows.index] = fit.sample(rows, rng, n_draws, "mean")
+        if instead != kernel:
+            drawn[:, rows.index] *= np.exp(STANDING_IN_SPREAD * rng.standard_normal((n_draws, 1)))
         centre[rows.index] = fit.predict(rows)
     seconds = np.array([gradient.step_times(calls, each) for each in drawn])
     mean_s = gradient.step_times(calls, centre)

@@ -23,7 +23,6 @@ COLUMNS = ("configuration", "component", "kernel", "layer", "column", "value", "
 MOST_NAMED = 3
 BYTE_UNITS = ("kB", "MB", "GB", "TB")
 ASSUMED_WHY = "not measured: assumed from the machine's specification"
-TAKEN_FOR = "never measured, taken for"
 UNUSUAL = "a combination of sizes unlike those measured"
 
 
@@ -178,7 +177,7 @@ def _calls(inputs: ConfigurationInputs, inside: BoolArray, share: FloatArray, gr
 
 def _with_reasons(gradient: GradientModel, kernel: str, rows: pd.DataFrame) -> pd.DataFrame:
     if gradient.fitted_as(kernel) != kernel:
-        return _taken_for(gradient.fitted_as(kernel), rows)
+        return _taken_for(gradient, kernel, rows)
     check = gradient.kernels[kernel][EXPLAINED].domain_check(rows)
     reasons = [_reason(check, row) for row in range(len(rows))]
     off_grid = check.in_domain & ~gradient.products_in_domain(kernel, rows)
@@ -189,11 +188,12 @@ def _with_reasons(gradient: GradientModel, kernel: str, rows: pd.DataFrame) -> p
     return table.assign(why=np.where(off_grid, products, table["why"]))
 
 
-def _taken_for(instead: str, rows: pd.DataFrame) -> pd.DataFrame:
+def _taken_for(gradient: GradientModel, kernel: str, rows: pd.DataFrame) -> pd.DataFrame:
     """Calls of a kernel that was never measured, and whose times are those of another one of these sizes."""
     column, *size = no_size()
     sizes = dict(zip(("value", "lower", "upper"), size, strict=True))
-    why = f"{TAKEN_FOR} {instead}"
+    known = "measured on too few sizes" if kernel in gradient.too_few else "never measured"
+    why = f"{known}, taken for {gradient.fitted_as(kernel)}"
     return rows[["run", "kernel", "layer", "of_step"]].assign(column=column, **sizes, why=why, reason=why)
 
 

@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
+from mlperf.features.network.layer_terms import STANDING_IN_SPREAD
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.uncertainty.residual_quantiles import has_ranks, student_bound
 from mlperf.specs.network.cnn import CnnSpec
@@ -101,9 +103,14 @@ def step_calls(model: GradientModel | WorkModel, cnns: Sequence[CnnSpec], config
 
 
 def predict_steps(model: GradientModel | WorkModel, steps: StepCalls, method: str = PREDICTOR) -> PredictedSteps:
-    """Put together the predicted kernel times of each step (SPRINT eq. 4), and say how much of it was measured."""
+    """Put together the predicted kernel times of each step (SPRINT eq. 4), and say how much of it was measured.
+
+    A step with a kernel that was never measured is outside of what was, however little of it that takes.
+    """
     times = steps.call_times(model, method)
     inside = steps_in_domain(steps.calls, times, steps.calls_in_domain(model))
+    if isinstance(model, GradientModel):
+        inside[steps.calls["run"].to_numpy(int)[model.stood_in(steps.calls)]] = False
     return PredictedSteps(
         model.step_times(steps.calls, times)[steps.number], inside[steps.number], model.busy_times(steps.calls, times)[steps.number]
     )
@@ -135,7 +142,28 @@ def step_spreads(model: Model, steps: StepCalls, method: str) -> FloatArray:
     return np.full(len(steps.number), model.score.step_cv if np.isfinite(model.score.step_cv) else 0.0)
 
 
-def step_interval(score: GradientScore, method: str, predicted_s: FloatArray, level: float = 0.95, *, part: str = "") -> Interval:
+def stand_in_spread(model: GradientModel | WorkModel, steps: StepCalls, method: str) -> FloatArray:
+    """Relative standard deviation of each configuration's step by kernels that others stand in for, shape (n_configs,).
+
+    Each of them errs by itself, all its calls alike (`mlperf.features.network.layer_terms.STANDING_IN_SPREAD`).
+    """
+    if not isinstance(model, GradientModel) or not (stood_in := model.stood_in(steps.calls)).any():
+        return np.zeros(len(steps.number))
+    times = steps.call_times(model, method)
+    kernels = steps.calls.assign(seconds=np.where(stood_in, times, 0.0)).groupby(["run", "kernel"])["seconds"].sum()
+    share = np.sqrt((kernels**2).groupby("run").sum().to_numpy()) / model.step_times(steps.calls, times)
+    return np.asarray(STANDING_IN_SPREAD * share[steps.number])
+
+
+def step_interval(
+    score: GradientScore,
+    method: str,
+    predicted_s: FloatArray,
+    level: float = 0.95,
+    *,
+    part: str = "",
+    further: FloatArray | float = 0.0,
+) -> Interval:
     """Prediction interval of a measured step of a CNN that was not trained on.
 
     Parameters
@@ -150,6 +178,8 @@ def step_interval(score: GradientScore, method: str, predicted_s: FloatArray, le
         In (0, 1).
     part : str
         ``"busy_"`` for the time that a device works.
+    further : array, shape (n_steps,), or float
+        Relative standard deviation of what the left-out CNNs do not tell: of kernels that others stand in for.
 
     Returns
     -------
@@ -171,4 +201,10 @@ def step_interval(score: GradientScore, method: str, predicted_s: FloatArray, le
     if not has_ranks(n, level):
         half = student_bound(residuals, level)
         lower, upper = min(lower, -half), max(upper, half)
-    return Interval(predicted_s * np.exp(lower), predicted_s * np.exp(upper), level)
+    beside = ndtri(1.0 - tail) * np.asarray(further)
+    return Interval(predicted_s * np.exp(_further(lower, -beside)), predicted_s * np.exp(_further(upper, beside)), level)
+
+
+def _further(bound: float, beside: FloatArray) -> FloatArray:
+    """A bound moved by what is independent of it: to the root of both squares where both are to the same side."""
+    return np.where(np.sign(bound) == np.sign(beside), np.sign(beside) * np.hypot(bound, beside), bound + beside)

@@ -158,11 +158,50 @@ def test_filters_of_single_maps_are_as_sure_as_these_alone(of_layers: Any) -> No
     assert both.outside.equals(alone.outside)
 
 
-def test_windows_without_any_attention_measured_are_refused_by_name(of_layers: Any) -> None:
-    kernels = {name: fits for name, fits in of_layers.gradient.kernels.items() if not name.startswith("attention")}
-    less = replace(of_layers, gradient=replace(of_layers.gradient, kernels=kernels))
-    with pytest.raises(DataError, match="'stage1_block1_attend' runs the kernel 'attend_forward', which no measurement covers"):
-        mlperf.predict_epoch(less, WINDOWED, CLUSTER, JobSpec(60_000), subbatch_size=2)
+def _without(model: Any, *kinds: str) -> Any:
+    """A model that never measured these kinds of layers."""
+    kernels = {name: fits for name, fits in model.gradient.kernels.items() if name.rpartition("_")[0] not in kinds}
+    return replace(model, gradient=replace(model.gradient, kernels=kernels))
+
+
+def test_layers_of_today_are_taken_for_what_moves_and_multiplies_as_much(of_layers: Any) -> None:
+    """A vision transformer, asked of a model of plain layers: answered, told as outside, less sure than where all was measured."""
+    plain = _without(of_layers, "attention", "layer_norm", "position_embedding", "class_token", "select_token")
+    asked = ("vit_b_16", CLUSTER, JobSpec(60_000, subbatch_size=2))
+    known, told = (mlperf.predict_epoch(model, *asked) for model in (of_layers, plain))
+    why = set(told.outside["why"].str.partition(": ")[2])
+    for instead in ("conv_forward", "conv_backward", "batch_norm_forward", "batch_norm_backward", "activation_forward"):
+        assert f"never measured, taken for {instead}" in why
+    assert not told.in_domain["compute_gradient"].any()
+    assert told.epoch_s == pytest.approx(known.epoch_s, rel=0.2)
+    widths = [
+        float((each.prediction_interval["epoch_s"].upper / each.prediction_interval["epoch_s"].lower)[0]) for each in (known, told)
+    ]
+    assert widths[1] > 1.2 * widths[0]
+
+
+def test_a_kernel_of_too_few_sizes_says_so(of_layers: Any) -> None:
+    plain = _without(of_layers, "layer_norm")
+    few = replace(plain, gradient=replace(plain.gradient, too_few=("layer_norm_forward",)))
+    why = mlperf.predict_epoch(few, "vit_b_16", CLUSTER, JobSpec(60_000), subbatch_size=2).outside["why"]
+    assert why.str.contains("measured on too few sizes, taken for batch_norm_forward", regex=False).sum() == 1
+    assert why.str.contains("never measured, taken for batch_norm_backward", regex=False).sum() == 1
+
+
+def test_windows_without_any_attention_measured_are_taken_for_convolutions(of_layers: Any) -> None:
+    gradient = _without(of_layers, "attention").gradient
+    calls = gradient.calls([(WINDOWED, 2)])
+    named = calls.assign(kernel=calls["kernel"].str.replace("attend_", "conv_"))
+    np.testing.assert_array_equal(gradient.call_times(calls), gradient.call_times(named))
+    assert gradient.stood_in(calls).tolist() == calls["kernel"].str.startswith("attend_").tolist()
+
+
+def test_cells_that_go_from_place_to_place_have_nothing_that_stands_in(of_layers: Any) -> None:
+    cnn = CnnSpec(
+        "words", 8, 8, (Layer("t", "tokens"), Layer("r", "recurrent", n_maps=16, cell="lstm"), Layer("f", "fc", n_maps=10))
+    )
+    with pytest.raises(DataError, match="layer 'r' runs the kernel 'lstm_forward', which no measurement covers"):
+        mlperf.predict_epoch(_without(of_layers, "lstm"), cnn, CLUSTER, JobSpec(60_000), subbatch_size=2)
 
 
 def _longest(told: Any) -> list[tuple[str, str]]:

@@ -200,8 +200,13 @@ class GradientModel:
 
     def fitted_as(self, kernel: str) -> str:
         """The kernel whose fit predicts this one: itself, or what stands in for it where it was never measured."""
-        instead = STANDING_IN.get(kernel, kernel)
-        return instead if kernel not in self.kernels and instead in self.kernels else kernel
+        known = (each for each in (kernel, *STANDING_IN.get(kernel, ())) if each in self.kernels)
+        return next(known, kernel)
+
+    def stood_in(self, calls: pd.DataFrame) -> BoolArray:
+        """Whether each call is of a kernel that was never measured, and that another one stands in for; shape (n_calls,)."""
+        kernels = fitted_kernels(calls, self.kernels)
+        return np.asarray(kernels.map(self.fitted_as) != kernels, bool)
 
     def _kernel_times(self, kernel: str, rows: pd.DataFrame, method: str) -> FloatArray:
         kernel = self.fitted_as(kernel)
