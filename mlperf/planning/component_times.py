@@ -353,7 +353,7 @@ def _coefficient_ratios(
     """
     calls = steps.calls.reset_index(drop=True)
     drawn, centre = np.empty((n_draws, len(calls))), np.empty(len(calls))
-    for kernel, rows in calls.groupby(fitted_kernels(calls, gradient.kernels), sort=True):
+    for kernel, rows in calls.groupby(fitted_kernels(calls), sort=True):
         instead = gradient.fitted_as(str(kernel))
         fit = gradient.kernels[instead][EXPLAINED]
         drawn[:, rows.index] = fit.sample(rows, rng, n_draws, "mean")

@@ -160,7 +160,7 @@ def _calls(inputs: ConfigurationInputs, inside: BoolArray, share: FloatArray, gr
     calls = steps.calls
     times = steps.call_times(gradient, method)
     outside = calls.assign(of_step=times / step_times(calls, times)[calls["run"].to_numpy(int)])[~steps.calls_in_domain(gradient)]
-    fitted = fitted_kernels(outside, gradient.kernels)
+    fitted = fitted_kernels(outside)
     found = [_with_reasons(gradient, str(kernel), rows) for kernel, rows in outside.groupby(fitted, sort=False)]
     if not found:
         return pd.DataFrame(columns=list(COLUMNS))

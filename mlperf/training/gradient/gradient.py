@@ -193,7 +193,7 @@ class GradientModel:
             A kernel was never measured, and none stands in for it; names the first layer that needs it.
         """
         times = np.full(len(calls), np.nan)
-        for kernel, rows in calls.groupby(fitted_kernels(calls, self.kernels), sort=False):
+        for kernel, rows in calls.groupby(fitted_kernels(calls), sort=False):
             where = calls.index.get_indexer(rows.index)
             times[where] = self._kernel_times(str(kernel), rows, method)
         return times
@@ -205,7 +205,7 @@ class GradientModel:
 
     def stood_in(self, calls: pd.DataFrame) -> BoolArray:
         """Whether each call is of a kernel that was never measured, and that another one stands in for; shape (n_calls,)."""
-        kernels = fitted_kernels(calls, self.kernels)
+        kernels = fitted_kernels(calls)
         return np.asarray(kernels.map(self.fitted_as) != kernels, bool)
 
     def _kernel_times(self, kernel: str, rows: pd.DataFrame, method: str) -> FloatArray:
@@ -225,7 +225,7 @@ class GradientModel:
     def calls_in_domain(self, calls: pd.DataFrame) -> BoolArray:
         """Whether each call lies inside the sizes its kernel was measured on, and its product inside the grid or beside such."""
         inside = np.ones(len(calls), bool)
-        for kernel, rows in calls.groupby(fitted_kernels(calls, self.kernels), sort=False):
+        for kernel, rows in calls.groupby(fitted_kernels(calls), sort=False):
             where = calls.index.get_indexer(rows.index)
             inside[where] = self._in_domain(str(kernel), rows)
         return inside
@@ -308,7 +308,7 @@ def fit_gradient(
         for kernel, rows in tracked(by_kernel.items(), "kernels fitted")
         if len(rows) >= LEAST_ROWS
     }
-    too_few = tuple(kernel for kernel in by_kernel if kernel not in kernels)
+    too_few = tuple(kernel for kernel in sorted(fitted_kernels(calls).unique()) if kernel not in kernels)
     off_grid = {kernel: rows[~rows["isolated_in_domain"].to_numpy(bool)] for kernel, rows in by_kernel.items() if kernel in kernels}
     beyond = {kernel: Domain.fit(_sizes(rows)) for kernel, rows in off_grid.items() if len(rows)}
     return GradientModel(backend, kernels, sgemm, too_few, beyond=beyond)
