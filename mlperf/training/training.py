@@ -17,6 +17,7 @@ from mlperf.datasets.reading.foreign import open_table
 from mlperf.models import GridLocal
 from mlperf.training.components.component_fit import fit_components
 from mlperf.training.components.component_rows import operation_rows, run_rows
+from mlperf.training.further_campaigns import with_further
 from mlperf.training.gradient.gradient import METHODS, GradientModel, fit_gradient
 from mlperf.training.gradient.gradient_accuracy import LeftOut, accuracy_table, check_predictable, kernel_accuracy, leave_groups_out
 from mlperf.training.gradient.gradient_characteristics import GradientCharacteristics
@@ -97,6 +98,7 @@ def train_campaign(
     characteristics: Sequence[str] | None = None,
     counters: Path | None = None,
     runs: Sequence[Campaign | str | Path] = (),
+    further: Sequence[Campaign | str | Path] = (),
     repeats: str = "all",
     scored: bool = True,
     left_out_runs: bool = True,
@@ -134,6 +136,9 @@ def train_campaign(
         Kernel counters for ``dwc-b``; by default those beside the campaign's tables.
     runs : sequence of Campaign, str or Path
         Campaigns of asynchronous runs on the machine of ``campaign``; their components win over operations measured alone.
+    further : sequence of Campaign, str or Path
+        Campaigns on the machine of ``campaign`` by the same engine, whose kernels and steps are fitted, too: a network of one's own
+        beside many that somebody else measured.
     repeats : str
         Which asynchronous runs of a setting count: ``all`` of them, or the one of the ``median`` T_Update, as in the SPRINT paper.
     scored : bool
@@ -150,16 +155,17 @@ def train_campaign(
     Raises
     ------
     DataError
-        The campaign is unreadable or lacks a table; a name in ``leave_out`` is not in it.
+        The campaign is unreadable or lacks a table; a name in ``leave_out`` is not in it; a further one is of another machine.
     UsageError
-        Unknown ``noise`` or ``repeats``.
+        Unknown ``noise`` or ``repeats``; further campaigns with counters.
     FitError
         Too few CNNs.
     """
     for name, given, known in (("noise", noise, NOISES), ("repeats", repeats, REPEATS)):
         if given not in known:
             raise UsageError(f"got {name} {given!r}, expected one of {', '.join(known)}")
-    found, others = _campaign(campaign, duplicates), [_campaign(run, duplicates) for run in runs]
+    own, beside = _campaign(campaign, duplicates), [_campaign(each, duplicates) for each in further]
+    found, others = with_further(own, beside, backend, characteristics), [_campaign(run, duplicates) for run in runs]
     _check_names(found, others, leave_out)
     asynchronous = [part for part in (found, *others) if part.components is not None]
     if repeats == "median":
@@ -186,7 +192,7 @@ def train_campaign(
         cnns=cnns,
         noise=noise,
         seed=seed,
-        provenance=provenance(data_sha256={part.name: part.sha256 for part in (found, *others)}, seed=seed),
+        provenance=provenance(data_sha256={part.name: part.sha256 for part in (own, *beside, *others)}, seed=seed),
         measured_on=MeasuredOn.of(found, gradient.backend),
     )
     return with_runs(model, asynchronous, leave_out, scored=scored, left_out_runs=left_out_runs) if asynchronous else model

@@ -32,7 +32,7 @@ def list_methods(ctx: click.Context, _: click.Parameter, value: str | None) -> s
 
 
 SYSTEM_OPTIONS = ("component", "factors", "apart", "features", "exchange", "latency_s", "bytes_per_s")
-CAMPAIGN_OPTIONS = ("backend", "leave_out", "characteristics", "counters", "runs", "repeats")
+CAMPAIGN_OPTIONS = ("backend", "leave_out", "characteristics", "counters", "runs", "further", "repeats")
 
 
 @click.command(
@@ -42,6 +42,7 @@ Examples:
   mlperf train times.csv --target time_ms
   mlperf train cpu-epyc --characteristics swc-s,dwc-b -o model.json
   mlperf train cpu-epyc --runs asgd-emulated --runs asgd-networks -o model.json
+  mlperf train campaign/ --further mine/ -o model.json
   mlperf train times.csv --target time_ms -o model.json
   mlperf train times.csv --target time_ms --terms 'm*n*k, m*n, log2(n)' --groups device -o model.json
   mlperf train times.csv --join nests.csv --join counts.csv --on kernel --target time_s -o model.json
@@ -70,6 +71,12 @@ Examples:
     multiple=True,
     metavar="CAMPAIGN",
     help="Asynchronous runs on the machine of SOURCE, whose components win over those measured alone; may be repeated.",
+)
+@click.option(
+    "--further",
+    multiple=True,
+    metavar="CAMPAIGN",
+    help="Further campaign on the machine of SOURCE, whose kernels and steps are fitted, too; may be repeated.",
 )
 @click.option(
     "--repeats",
