@@ -11,8 +11,8 @@ from mlperf.planning.systems.predict import predict_system
 from mlperf.planning.systems.search import search_system
 from mlperf.report.paper.drawing import draw_paper_figures
 from mlperf.report.text.views import plot
-from mlperf.specs.importers.onnx_import import from_onnx
-from mlperf.specs.importers.torch_import import from_torch
+from mlperf.specs.importers.onnx.graph import from_onnx
+from mlperf.specs.importers.torch.tracing import from_torch
 from mlperf.specs.job import JobSpec
 from mlperf.specs.job import read_job as load_job
 from mlperf.specs.machine import MachineSpec

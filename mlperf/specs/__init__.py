@@ -40,7 +40,7 @@ __getattr__, __dir__, __all__ = exports(
         "read_job": "mlperf.specs.job",
         "write_job": "mlperf.specs.job",
         "overridden": "mlperf.specs.network.fields",
-        "from_torch": "mlperf.specs.importers.torch_import",
-        "from_onnx": "mlperf.specs.importers.onnx_import",
+        "from_torch": "mlperf.specs.importers.torch.tracing",
+        "from_onnx": "mlperf.specs.importers.onnx.graph",
     },
 )

@@ -1,8 +1,8 @@
 """What `mlperf.specs` imports on first use, as type checkers see it."""
 
 from mlperf.specs.data_types import DATA_TYPES
-from mlperf.specs.importers.onnx_import import from_onnx
-from mlperf.specs.importers.torch_import import from_torch
+from mlperf.specs.importers.onnx.graph import from_onnx
+from mlperf.specs.importers.torch.tracing import from_torch
 from mlperf.specs.job import JobSpec, read_job, write_job
 from mlperf.specs.kernels.kernels import FURTHER_KERNELS, GEMM_KERNELS, MEMORY_KERNELS, KernelCall, bytes_moved, kernel_calls
 from mlperf.specs.kernels.layer_calls import library_calls

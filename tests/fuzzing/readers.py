@@ -125,7 +125,7 @@ def speeds_of_servers(folder: Path) -> Any:
 
 
 def read_onnx(folder: Path) -> Any:
-    from mlperf.specs.importers.onnx_import import from_onnx
+    from mlperf.specs.importers.onnx.graph import from_onnx
 
     return from_onnx(folder / "net.onnx").n_params
 

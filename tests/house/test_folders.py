@@ -36,6 +36,7 @@ FOLDERS = {
     "report": ("text", "figures", "pages", "systems", "traces", "recordings", "paper"),
     "report/recordings": ("page", "."),
     "specs": ("network", ".", "importers", "kernels", "zoo"),
+    "specs/importers": (".", "onnx", "torch"),
     "studies": (
         ".",
         "kernels",

@@ -7,7 +7,7 @@ from typing import Any
 
 from mlperf.collect.backends.torch_further import FURTHER_KINDS, further_module
 from mlperf.core.extras import require
-from mlperf.specs.importers.torch_modules import ACTIVATIONS
+from mlperf.specs.importers.torch.modules import ACTIVATIONS
 from mlperf.specs.network.cnn import CnnSpec, Layer
 from mlperf.specs.network.layer import NETWORK_INPUT
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from mlperf.core.errors import PATH, DataError, check_type
 from mlperf.core.suggest import nearest_hint
-from mlperf.specs.importers.onnx_import import from_onnx
-from mlperf.specs.importers.torch_function import from_function
+from mlperf.specs.importers.onnx.graph import from_onnx
+from mlperf.specs.importers.torch.function import from_function
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.cnn_toml import read_cnn
 from mlperf.specs.zoo.alexnet import alexnet
@@ -96,7 +96,7 @@ def find_cnn(name_or_path: str | Path) -> CnnSpec:
     Parameters
     ----------
     name_or_path : str or Path
-        ``net.toml``; ``net.onnx``; ``module:function`` for what `mlperf.specs.importers.torch_function.from_function` reads;
+        ``net.toml``; ``net.onnx``; ``module:function`` for what `mlperf.specs.importers.torch.function.from_function` reads;
         a name.
 
     Raises

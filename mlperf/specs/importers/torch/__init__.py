@@ -1,0 +1,1 @@
+"""Networks read from torch modules."""
