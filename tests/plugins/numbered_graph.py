@@ -50,11 +50,11 @@ class GraphOfMaps(NumberedGraph):
         """A convolution without biases that leaves maps as large as they are."""
         return self.add("Conv", source, np.zeros((n_maps, n_inputs, size, size)), pads=[size // 2] * 4, **attributes)
 
-    def read(self, tmp_path: Path, output: str) -> CnnSpec:
-        """The network that ends with this tensor, by way of a file."""
+    def read(self, tmp_path: Path, output: str, producer: str = "") -> CnnSpec:
+        """The network that ends with this tensor, by way of a file that this program wrote."""
         value = helper.make_tensor_value_info
         ends = [value("x", TensorProto.FLOAT, self.shape), value(output, TensorProto.FLOAT, None)]
         graph = helper.make_graph(self.nodes, "net", ends[:1], ends[1:], self.known)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], producer_name=producer)
         (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
         return from_onnx(tmp_path / "net.onnx")

@@ -48,12 +48,15 @@ class Heads:
         Number of the first map.
     is_scaled : bool
         Whether the numbers are multiplied, which no layer does yet.
+    is_turned : bool
+        Whether the base is a copy of a tensor whose tokens are the maps here.
     """
 
     base: str
     dims: tuple[Dim, ...]
     first: int = 0
     is_scaled: bool = False
+    is_turned: bool = False
 
     @classmethod
     def whole(cls, base: str, order: str, sizes: Mapping[str, int]) -> Heads:
@@ -129,7 +132,7 @@ class Heads:
         """The same numbers as those of a tensor whose tokens are our maps, and whose maps are our tokens."""
         letters = {"t": "c", "c": "t"}
         dims = (tuple(axis._replace(letter=letters.get(axis.letter, axis.letter)) for axis in dim) for dim in self.dims)
-        return Heads(base, tuple(dims))
+        return Heads(base, tuple(dims), is_turned=not self.is_turned)
 
     def part(self, place: int, first: int, size: int) -> Heads | None:
         """Some of a dimension; None unless that holds evenly spaced maps."""

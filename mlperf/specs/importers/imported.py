@@ -93,6 +93,8 @@ class Imported:
         Samples in the foreign graph's tensors; 1 where that is open.
     tokens : str
         The foreign input, where that is one index for each token.
+    learnt_numbers : set
+        Names of constants that hold one number which is learnt.
     learnt : dict
         By constant tensor, what it was computed from: learnt numbers by the name of the tensor that holds them.
     """
@@ -113,6 +115,7 @@ class Imported:
     cores: dict[str, tuple[Piece, ...]] = field(default_factory=dict)
     batch: int = 1
     tokens: str = ""
+    learnt_numbers: set[str] = field(default_factory=set)
     learnt: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -185,6 +188,16 @@ class Imported:
         self.add(tensor, "activation", [source], function="identity")
         return True
 
+    def learnt_number(self, tensor: str, source: str, kind: str) -> bool:
+        """As `number`, of a number that is learnt: a layer scale or shift of all elements as one map."""
+        shape, layout = self.shape(source), self.layout(source)
+        whole, written = f"{tensor}_whole", f"{tensor}_written"
+        self.add(whole, "unflatten", [source], n_maps=1, output_size=(shape.n_maps * shape.height, shape.width))
+        self.add(written, kind, [whole])
+        self.add(tensor, "unflatten", [written], n_maps=shape.n_maps, output_size=(shape.height, shape.width))
+        self.layouts[tensor] = layout
+        return True
+
     def pad(self, tensor: str, source: str, borders: Borders) -> bool:
         """``tensor`` is ``source`` with rows and columns around it, for the window that reads it; False for a negative number."""
         source, before = self.unpadded(source)
@@ -201,11 +214,22 @@ class Imported:
         """The tensor without what `pad` put around it, and that."""
         return self.padded.get(tensor, (tensor, (0, 0, 0, 0)))
 
-    def padding(self, tensor: str, window: Sequence[Size], own: Borders, place: str, *, ceil_mode: bool = False) -> Size:
-        """Rows and columns on either side of what `unpadded` gives: those of the window itself and those that stand before it."""
+    def under_window(
+        self, tensor: str, window: Sequence[Size], own: Borders, place: str, *, ceil_mode: bool = False
+    ) -> tuple[str, Size]:
+        """What a window reads, and its rows and columns on either side: its own, and those that `pad` put before it.
+
+        Where no equal number on both sides gives as many outputs, those before it are written first: a copy onto larger maps.
+        """
         source, before = self.unpadded(tensor)
         top, left, bottom, right = (one + other for one, other in zip(own, before, strict=True))
-        return equal_padding(self.shape(source), window, (top, left, bottom, right), place, ceil_mode=ceil_mode)
+        try:
+            return source, equal_padding(self.shape(source), window, (top, left, bottom, right), place, ceil_mode=ceil_mode)
+        except DataError:
+            if tensor not in self.padded:
+                raise
+        self._write_borders(tensor)
+        return tensor, equal_padding(self.shape(tensor), window, own, place, ceil_mode=ceil_mode)
 
     def layout(self, tensor: str) -> str:
         """Order of a foreign tensor's dimensions."""
@@ -289,6 +313,12 @@ class Imported:
             "t": ours.map_size,
             **dict.fromkeys("mn", self.batch * ours.map_size),
         }
+
+    def _write_borders(self, tensor: str) -> None:
+        """Maps with rows and columns around them: a pass that reads and writes as many numbers as one that makes maps larger."""
+        source, (top, left, bottom, right) = self.padded.pop(tensor)
+        shape = self.shape(source)
+        self.add(tensor, "resize", [source], mode="nearest", output_size=(shape.height + top + bottom, shape.width + left + right))
 
     def state(self, tensor: str, state: tuple[str, int]) -> None:
         """``tensor`` is the state of one direction of a recurrent layer behind its last token."""

@@ -48,9 +48,10 @@ def product(imported: Imported, node: OnnxNode) -> bool:
     if scores is not None:
         return scores.are_weights and _with_values(imported, node.output, scores, right, factor)
     query = _heads(imported, left)
-    of_maps = query is not None and _is_head(query.dims[:-3:-1]) and _is_head(factor.dims[-2:])
-    if query is not None and of_maps:
-        query, factor = _turned(imported, left, query), _turned(imported, right, factor)
+    are_turned = [each.is_turned for each in (query, factor) if each is not None]
+    of_maps = all(are_turned) or (query is not None and _is_head(query.dims[:-3:-1]) and _is_head(factor.dims[-2:]))
+    if query is not None and of_maps and not all(are_turned):
+        query, factor = turned(imported, left, query), turned(imported, right, factor)
     if query is None or factor is None or not _is_head(query.dims[-2:]) or not _is_head(factor.dims[:-3:-1]):
         return False
     if not _meet(query.dims[:-2], factor.dims[:-2]) or _named([query.dims[-1]]) != _named(factor.dims[-2:-1]):
@@ -122,7 +123,7 @@ def _is_head(dims: tuple[Dim, ...]) -> bool:
     return tokens <= {"t"} and maps <= {"c"}
 
 
-def _turned(imported: Imported, tensor: str, heads: Heads) -> Heads | None:
+def turned(imported: Imported, tensor: str, heads: Heads) -> Heads | None:
     """Heads whose maps are tokens, and whose tokens are maps: of a copy that is laid out so; None where only some of them are."""
     imported.heads[tensor] = replace(heads, is_scaled=False)
     piece = as_piece(imported, tensor)
@@ -137,7 +138,7 @@ def _turned(imported: Imported, tensor: str, heads: Heads) -> Heads | None:
 def _with_values(imported: Imported, tensor: str, scores: Scores, name: str, factor: Heads) -> bool:
     """The products of activations as one layer, which stands for all that attention is until its projections are known."""
     query, key = scores.query, scores.key
-    values = _turned(imported, name, factor) if scores.are_of_maps and _is_head(factor.dims[:-3:-1]) else factor
+    values = turned(imported, name, factor) if scores.are_of_maps and _is_head(factor.dims[:-3:-1]) else factor
     if values is None or not _is_head(values.dims[-2:]) or _named(values.dims[-2:-1]) != _named([key.dims[-1]]):
         return False
     if not _meet(scores.outer, values.dims[:-2]):
@@ -149,7 +150,7 @@ def _with_values(imported: Imported, tensor: str, scores: Scores, name: str, fac
     whole = f"{tensor}_heads"
     pieces = [(each.base, each.first, math.prod(axis.size for axis in maps_of(each.dims))) for each in (query, key, values)]
     imported.add_core(whole, n_maps, pieces, n_heads=heads, groups=windows, n_biases=sum(scores.learnt.values()))
-    found = Heads(whole, packed((*outer, query.dims[-2], values.dims[-1])))
+    found = Heads(whole, packed((*outer, query.dims[-2], values.dims[-1])), is_turned=scores.are_of_maps)
     return put(imported, tensor, found.turned(imported.turned(whole)) if scores.are_of_maps else found)
 
 
@@ -209,7 +210,7 @@ def as_piece(imported: Imported, tensor: str) -> str:
         return ""
     alias = f"{tensor}_piece"
     imported.part(alias, heads.base, min(heads.first, sizes["c"] - n_maps), n_maps)
-    imported.heads[tensor] = Heads(alias, packed(heads.dims))
+    imported.heads[tensor] = replace(heads, base=alias, dims=packed(heads.dims), first=0)
     return alias
 
 

@@ -53,6 +53,15 @@ def learnt_tensors(graph: Any, known: Mapping[str, Any]) -> dict[str, dict[str, 
     return found
 
 
+def learnt_numbers(model: Any) -> set[str]:
+    """Names of the file's tensors of one number that are learnt, as far as files of torch tell them from plain numbers.
+
+    There a parameter of one number has a dimension, and plain numbers have none or stand in nodes; elsewhere both look alike.
+    """
+    ones = {each.name for each in model.graph.initializer if each.data_type in FLOATING and each.dims and math.prod(each.dims) == 1}
+    return ones if model.producer_name == "pytorch" else set()
+
+
 def with_sizes(graph: Any, folder: Path) -> None:
     """Read the small tensors that are kept in files of a folder: sizes, bounds, places. Where there is no such file they stay."""
     from onnx import TensorProto

@@ -14,6 +14,7 @@ from mlperf.specs.importers.onnx.constants import (
     computed_tensors,
     is_lookup,
     known_tensors,
+    learnt_numbers,
     learnt_tensors,
     own_tensor,
     size_tensor,
@@ -98,7 +99,7 @@ def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None,
     for proto in graph.node:
         with _as_onnx_says(f"network {imported.name!r}, node {proto.name!r} ({proto.op_type})"):
             constants.update(_computed(imported, constants, proto, model.opset_import))
-    imported.learnt = learnt_tensors(graph, constants)
+    imported.learnt, imported.learnt_numbers = learnt_tensors(graph, constants), learnt_numbers(model)
     with _as_onnx_says(str(path)):
         nodes = whole_functions(graph, constants)
     for proto in nodes:

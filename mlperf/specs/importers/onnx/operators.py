@@ -8,14 +8,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from mlperf.specs.importers.imported import STEPS_FIRST, TOKENS_FIRST, TOKENS_LAST, Imported
+from mlperf.specs.importers.imported import STEPS_FIRST, TOKENS_FIRST, TOKENS_LAST, Imported, unknown_operation
 from mlperf.specs.importers.onnx.attention import einsum, product
 from mlperf.specs.importers.onnx.input import RECURRENT
 from mlperf.specs.importers.onnx.node import OnnxNode, Rule
 from mlperf.specs.importers.onnx.parts import slice_maps, split_maps
 from mlperf.specs.importers.onnx.recurrent import recurrent
-from mlperf.specs.importers.onnx.views import expand, flatten, reshape, same, squeeze, transpose, unsqueeze
-from mlperf.specs.importers.onnx.windows import conv, global_pool, pad, pool, resize, transposed_conv
+from mlperf.specs.importers.onnx.views import expand, flatten, reshape, same, squeeze, times_rows, transpose, unsqueeze
+from mlperf.specs.importers.onnx.windows import conv, global_pool, pad, pool, reduced, resize, transposed_conv
 
 
 def _plain(imported: Imported, node: OnnxNode, *, kind: str, **numbers: Any) -> bool:
@@ -63,22 +63,36 @@ def _add(imported: Imported, node: OnnxNode) -> bool:
     by_map = imported.varies_by_map(source, dims) or (is_one and imported.shape(source).n_maps == 1)
     if by_map and imported.add_bias(node.output, source):
         return True
+    if node.inputs[constant] in imported.learnt_numbers:
+        return imported.learnt_number(node.output, source, "layer_shift")
     if is_one:
         return imported.number(node.output, source)
     if by_map:
         return _plain(imported, replace(node, inputs=(source,)), kind="layer_shift")
+    _check_alone(imported, node, node.inputs[constant])
     return imported.with_constant(node.output, "position_embedding", source, dims)
+
+
+def _check_alone(imported: Imported, node: OnnxNode, constant: str) -> None:
+    """Refuse numbers that several learnt tensors make for each place: an embedding learns as many as there are."""
+    learnt = imported.learnt.get(constant, {})
+    if len(learnt) > 1:
+        made = f"{node.operator} of {math.prod(node.dims(node.inputs.index(constant)))} numbers computed from {', '.join(learnt)}"
+        raise unknown_operation(imported.name, node.name, made, "A position embedding learns its numbers themselves.")
 
 
 def _multiply(imported: Imported, node: OnnxNode) -> bool:
     """A product of tensors, or with one number, or layer scale where one operand is another constant."""
     if len(node.tensors) == len(node.inputs):
         sources = imported.alike(sorted(node.inputs, key=lambda name: -imported.shape(name).size))
-        imported.add(node.output, "multiply", sources)
+        if not times_rows(imported, node.output, sources):
+            imported.add(node.output, "multiply", sources)
         return True
     if len(node.tensors) != 1:
         return False
     constant = next(place for place, name in enumerate(node.inputs) if name in node.constants)
+    if node.inputs[constant] in imported.learnt_numbers:
+        return imported.learnt_number(node.output, node.tensors[0], "layer_scale")
     if math.prod(node.dims(constant)) == 1:
         return imported.number(node.output, node.tensors[0])
     source, dims = node.tensors[0], node.dims(constant)
@@ -212,10 +226,18 @@ def _class_tokens(imported: Imported, node: OnnxNode) -> bool:
 
 
 def _unit_length(imported: Imported, node: OnnxNode) -> bool:
-    """The maps at each place as a vector of length 1: a norm without numbers of its own."""
-    layout = imported.layout(node.inputs[0])
-    is_last = "".join(layout[axis] for axis in node.attributes.get("axes", (-1,))) == "c"
-    return is_last and _plain(imported, node, kind="layer_norm", bias=False)
+    """The maps at each place as a vector of length 1, or the only map: a norm without numbers of its own."""
+    source = node.inputs[0]
+    layout, shape = imported.layout(source), imported.shape(source)
+    along = "".join(layout[axis] for axis in node.attributes.get("axes", (-1,)))
+    if along != "t" or shape.n_maps > 1:
+        return along == "c" and _plain(imported, node, kind="layer_norm", bias=False)
+    turned, written = f"{node.output}_turned", f"{node.output}_written"
+    imported.add(turned, "unflatten", [source], n_maps=shape.height, output_size=(1, 1))
+    imported.add(written, "layer_norm", [turned], bias=False)
+    imported.add(node.output, "unflatten", [written], n_maps=1, output_size=(shape.height, 1))
+    imported.layouts[node.output] = layout
+    return True
 
 
 def _response(imported: Imported, node: OnnxNode) -> bool:
@@ -251,11 +273,6 @@ def _rolled(imported: Imported, node: OnnxNode) -> bool:
     imported.copied(node.output, node.inputs[0])
     imported.layouts[node.output] = imported.layout(node.inputs[0])
     return True
-
-
-def _reduce(imported: Imported, node: OnnxNode, *, mode: str) -> bool:
-    keeps = bool(node.attributes.get("keepdims", 1))
-    return imported.global_pool(node.output, node.inputs[0], node.axes(1), keeps=keeps, mode=mode)
 
 
 def _dropout(imported: Imported, node: OnnxNode) -> bool:
@@ -307,8 +324,9 @@ NODES: Mapping[str, Rule] = {
     "AveragePool": partial(pool, mode="average"),
     "GlobalMaxPool": partial(global_pool, mode="max"),
     "GlobalAveragePool": partial(global_pool, mode="average"),
-    "ReduceMean": partial(_reduce, mode="average"),
-    "ReduceMax": partial(_reduce, mode="max"),
+    "ReduceMean": partial(reduced, mode="average"),
+    "ReduceSum": partial(reduced, mode="average"),
+    "ReduceMax": partial(reduced, mode="max"),
     **dict.fromkeys(RECURRENT, recurrent),
     "ConvTranspose": transposed_conv,
     "Transpose": transpose,

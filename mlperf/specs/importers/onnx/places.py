@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mlperf.specs.importers.heads import Axis, Heads, maps_of, packed, size_of
 from mlperf.specs.importers.imported import MAPS_FIRST, TOKENS_FIRST, Imported
-from mlperf.specs.importers.onnx.attention import as_piece, at_places, in_order, put
+from mlperf.specs.importers.onnx.attention import as_piece, at_places, in_order, put, turned
 from mlperf.specs.importers.onnx.input import TAKES_MAPS_SECOND
 from mlperf.specs.importers.onnx.node import OnnxNode
 from mlperf.specs.importers.onnx.operators import ACTIVATIONS, NODES
@@ -46,15 +46,11 @@ def of_places(imported: Imported, node: OnnxNode) -> bool:
 
 
 def of_pieces(imported: Imported, node: OnnxNode) -> bool:
-    """A norm of the maps of each head, or a rotation of these: a layer over as many places of so few maps."""
-    if node.operator not in OF_EACH_HEAD or len(node.tensors) != 1:
+    """A norm of the maps of each head, or a rotation of these: a layer over as many places of so few maps; of all tokens, turned."""
+    heads = _over_last(imported, node) if node.operator in OF_EACH_HEAD and len(node.tensors) == 1 else None
+    if heads is None:
         return False
-    heads = imported.heads.get(node.tensors[0])
-    if heads is None or not maps_of(heads.dims[-1:]):
-        return False
-    rank, axes = len(heads.dims), node.attributes.get("axes", (node.attributes.get("axis", -1),))
-    if [axis % rank for axis in axes] != [rank - 1]:
-        return False
+    imported.heads[node.tensors[0]] = heads
     piece = as_piece(imported, node.tensors[0])
     if not piece:
         return False
@@ -70,6 +66,16 @@ def of_pieces(imported: Imported, node: OnnxNode) -> bool:
     imported.add(whole, "unflatten", [written], n_maps=shape.n_maps, output_size=(shape.height, shape.width))
     imported.heads[node.output] = replace(imported.heads[node.tensors[0]], base=whole)
     return True
+
+
+def _over_last(imported: Imported, node: OnnxNode) -> Heads | None:
+    """The heads whose last dimension a node goes over, if this is of maps; or of tokens, turned, where lengths are."""
+    heads, axes = imported.heads.get(node.tensors[0]), node.attributes.get("axes", (node.attributes.get("axis", -1),))
+    if heads is None or [axis % len(heads.dims) for axis in axes] != [len(heads.dims) - 1]:
+        return None
+    if node.operator == "LpNormalization" and {axis.letter for axis in heads.dims[-1]} == {"t"}:
+        heads = turned(imported, node.tensors[0], heads)
+    return heads if heads is not None and maps_of(heads.dims[-1:]) else None
 
 
 def of_some_places(imported: Imported, node: OnnxNode) -> bool:

@@ -1,6 +1,8 @@
-"""ONNX operators that hand on the same numbers in another shape, order or format."""
+"""ONNX operators that hand on the same numbers in another shape, order or format, and products that need such a one."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, ROWS_OF_TOKENS, STEPS_FIRST, TOKENS_FIRST, TOKENS_LAST, Imported
 from mlperf.specs.importers.onnx.attention import taken_apart
@@ -8,6 +10,7 @@ from mlperf.specs.importers.onnx.input import ROWS, TOKENS
 from mlperf.specs.importers.onnx.node import OnnxNode
 from mlperf.specs.importers.onnx.recurrent import directions_joined, directions_moved
 from mlperf.specs.importers.reshapes import groups_swapped, reshaped
+from mlperf.specs.network.shape import Shape
 
 _WITH_ONES = {
     (FLAT, (1,)): TOKENS_FIRST,
@@ -108,6 +111,21 @@ def expand(imported: Imported, node: OnnxNode) -> bool:
     ):
         return False
     imported.same(node.output, source)
+    return True
+
+
+def times_rows(imported: Imported, tensor: str, sources: Sequence[str]) -> bool:
+    """Maps times one number for each of their rows, which as maps of their own meet one number each."""
+    whole, *others = map(imported.shape, sources)
+    rows = Shape(whole.n_maps, whole.height, 1)
+    if [imported.layout(each) for each in sources] != [MAPS_FIRST] * 2 or others != [rows] or min(whole.height, whole.width) == 1:
+        return False
+    apart = [f"{tensor}_rows_{place}" for place in range(2)]
+    for name, source, size in zip(apart, sources, ((whole.width, 1), (1, 1)), strict=True):
+        imported.add(name, "unflatten", [source], n_maps=rows.size, output_size=size)
+    imported.add(f"{tensor}_rows", "multiply", apart)
+    imported.add(tensor, "unflatten", [f"{tensor}_rows"], n_maps=whole.n_maps, output_size=(whole.height, whole.width))
+    imported.layouts[tensor] = MAPS_FIRST
     return True
 
 

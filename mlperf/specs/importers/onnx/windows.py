@@ -22,7 +22,7 @@ def conv(imported: Imported, node: OnnxNode) -> bool:
     if not _moves_over(imported, source, weights[2:]):
         return False
     imported.check_width(node.output, "maps", weights[1] * groups, imported.shape(source).n_maps)
-    window = _window(imported, node, _pair(weights[2:]))
+    source, window = _window(imported, node, _pair(weights[2:]))
     imported.add(node.output, "conv", [source], n_maps=weights[0], groups=groups, bias=node.has_input(2), **window)
     return True
 
@@ -32,7 +32,7 @@ def pool(imported: Imported, node: OnnxNode, *, mode: str) -> bool:
     filter_size, source = node.attributes["kernel_shape"], imported.unpadded(node.inputs[0])[0]
     if not _moves_over(imported, source, filter_size):
         return False
-    window = _window(imported, node, _pair(filter_size))
+    source, window = _window(imported, node, _pair(filter_size))
     # With 'same' padding there is one window for each step of the stride, however the number would be rounded.
     ceil_mode = bool(node.attributes.get("ceil_mode", 0)) and node.attributes.get("auto_pad", b"NOTSET") not in SAME
     imported.add(node.output, "pool", [source], mode=mode, ceil_mode=ceil_mode, **window)
@@ -45,6 +45,17 @@ def global_pool(imported: Imported, node: OnnxNode, *, mode: str) -> bool:
         return False
     imported.add(node.output, "pool", node.inputs[:1], mode=mode, output_size=(1, 1))
     return True
+
+
+def reduced(imported: Imported, node: OnnxNode, *, mode: str) -> bool:
+    """A mean or maximum over all places, or along the rows or columns of maps; a sum is the work of a mean."""
+    source, axes, keeps = node.inputs[0], node.axes(1), bool(node.attributes.get("keepdims", 1))
+    layout, shape = imported.layout(source), imported.shape(source)
+    window = {"h": (shape.height, 1), "w": (1, shape.width)}.get("".join(layout[axis] for axis in axes))
+    if window is not None and keeps and layout == MAPS_FIRST:
+        imported.add(node.output, "pool", [source], mode=mode, filter_size=window)
+        return True
+    return imported.global_pool(node.output, source, axes, keeps=keeps, mode=mode)
 
 
 def _moves_over(imported: Imported, tensor: str, filter_size: Sequence[int]) -> bool:
@@ -66,23 +77,18 @@ def _borders(pads: Sequence[int]) -> Borders:
     return (top, left, bottom, right)
 
 
-def _window(imported: Imported, node: OnnxNode, filter_size: Size) -> dict[str, Size]:
-    """Filter, stride, padding and dilation; ONNX steps by 1 unless told, pools too."""
+def _window(imported: Imported, node: OnnxNode, filter_size: Size) -> tuple[str, dict[str, Size]]:
+    """What is read; filter, stride, padding and dilation: ONNX steps by 1 unless told, pools too."""
     stride, dilation = (_pair(node.attributes.get(name, (1, 1))) for name in ("strides", "dilations"))
-    return {
-        "filter_size": filter_size,
-        "stride": stride,
-        "padding": _padding(imported, node, filter_size, stride, dilation),
-        "dilation": dilation,
-    }
-
-
-def _padding(imported: Imported, node: OnnxNode, filter_size: Size, stride: Size, dilation: Size) -> Size:
     place = f"network {imported.name!r}, node {node.name!r}"
     if node.attributes.get("auto_pad", b"NOTSET") in SAME:
-        return same_padding(imported.shape(node.inputs[0]), filter_size, stride, dilation, place)
-    ceil_mode, borders = bool(node.attributes.get("ceil_mode", 0)), _borders(node.attributes.get("pads", (0, 0, 0, 0)))
-    return imported.padding(node.inputs[0], (filter_size, stride, dilation), borders, place, ceil_mode=ceil_mode)
+        source = imported.unpadded(node.inputs[0])[0]
+        padding = same_padding(imported.shape(node.inputs[0]), filter_size, stride, dilation, place)
+    else:
+        ceil_mode, borders = bool(node.attributes.get("ceil_mode", 0)), _borders(node.attributes.get("pads", (0, 0, 0, 0)))
+        window = (filter_size, stride, dilation)
+        source, padding = imported.under_window(node.inputs[0], window, borders, place, ceil_mode=ceil_mode)
+    return source, {"filter_size": filter_size, "stride": stride, "padding": padding, "dilation": dilation}
 
 
 def transposed_conv(imported: Imported, node: OnnxNode) -> bool:

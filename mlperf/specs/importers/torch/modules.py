@@ -34,18 +34,17 @@ ACTIVATIONS: Mapping[str, str] = {
 
 
 def _conv(imported: Imported, tensor: str, source: str, module: Any, *, kind: str = "conv") -> None:
-    sizes, padded = directions(module), source
-    if kind == "conv":
-        source = imported.unpadded(source)[0]
-    imported.check_width(tensor, "maps", module.in_channels, imported.shape(source).n_maps)
+    sizes, padded = directions(module), imported.unpadded(source)[0] if kind == "conv" else source
+    imported.check_width(tensor, "maps", module.in_channels, imported.shape(padded).n_maps)
+    read, padding = _conv_padding(imported, tensor, source, module)
     own = ("stride", "dilation") if kind == "conv" else ("stride", "dilation", "output_padding")
     imported.add(
         tensor,
         kind,
-        [source],
+        [read if kind == "conv" else source],
         n_maps=module.out_channels,
         filter_size=sizes(module.kernel_size),
-        padding=_conv_padding(imported, tensor, padded, module),
+        padding=padding,
         groups=module.groups,
         bias=module.bias is not None,
         **{name: sizes(getattr(module, name), int(name != "output_padding")) for name in own},
@@ -65,16 +64,17 @@ def directions(module: Any) -> Callable[..., Size]:
     return of_one if type(module).__name__.endswith("1d") else of_two
 
 
-def _conv_padding(imported: Imported, tensor: str, source: str, module: Any) -> Size:
+def _conv_padding(imported: Imported, tensor: str, source: str, module: Any) -> tuple[str, Size]:
+    """What the window reads, and its rows and columns on either side."""
     sizes = directions(module)
     window = (sizes(module.kernel_size), sizes(module.stride), sizes(module.dilation))
     if module.padding == "same":
         shape = imported.shape(source)
-        return same_padding(shape, *window, f"layer {tensor!r}")
+        return source, same_padding(shape, *window, f"layer {tensor!r}")
     rows, columns = (0, 0) if module.padding == "valid" else sizes(module.padding, 0)
     if not any(imported.unpadded(source)[1]):
-        return (rows, columns)
-    return imported.padding(source, window, (rows, columns, rows, columns), f"layer {tensor!r}")
+        return source, (rows, columns)
+    return imported.under_window(source, window, (rows, columns, rows, columns), f"layer {tensor!r}")
 
 
 def _linear(imported: Imported, tensor: str, source: str, module: Any) -> None:

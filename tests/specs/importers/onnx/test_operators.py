@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numbered_graph import GraphOfMaps
 from onnx import TensorProto, helper, numpy_helper
 
 from mlperf.core.errors import DataError
 from mlperf.specs.importers.onnx.graph import from_onnx
 from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.network.layer import RESHAPES
+from mlperf.specs.network.shape import Shape
 
 
 def constant(name, values):
@@ -326,3 +329,45 @@ def test_a_convolution_over_the_means_of_maps(tmp_path):
     path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString())
     found = from_onnx(path)
     assert (found.n_params, found.n_macs) == (3, 9)
+
+
+@pytest.mark.parametrize(("producer", "n_learnt"), [("pytorch", 2), ("tf2onnx", 0)])
+def test_one_number_of_a_file_of_torch_is_learnt(producer, n_learnt, tmp_path):
+    """The scale and the shift of HGNetV2's activations; plain numbers of other files look the same."""
+    graph = GraphOfMaps((1, 3, 5, 4))
+    scaled = graph.add("Mul", np.ones(1), graph.add("Relu", graph.conv("x", 6, 3)))
+    found = graph.read(tmp_path, graph.add("Add", scaled, np.zeros(1)), producer)
+    kinds = [layer.kind for layer in found.layers if layer.kind not in RESHAPES]
+    assert kinds == ["conv", "activation", *(["layer_scale", "layer_shift"] if n_learnt else ["activation"] * 2)]
+    assert (found.n_params, found.output_shape) == (18 + n_learnt, Shape(6, 5, 4))
+
+
+def test_one_number_added_to_one_map_is_a_bias(tmp_path):
+    graph = GraphOfMaps((1, 3, 5, 4))
+    found = graph.read(tmp_path, graph.add("Add", graph.conv("x", 1, 3), np.zeros(1)), "pytorch")
+    assert [(layer.kind, layer.bias) for layer in found.layers] == [("conv", True)]
+
+
+def test_an_embedding_that_layers_compute_from_constants_is_refused(tmp_path):
+    """XCiT and EdgeNeXt: a learnt convolution of sines and cosines of the places, which are fewer numbers than the embedding's."""
+    graph = GraphOfMaps((1, 3, 5, 4))
+    embedding = graph.add("Conv", np.zeros((1, 2, 5, 4)), np.zeros((3, 2, 1, 1)), np.zeros(3))
+    with pytest.raises(DataError, match="the operation Add of 60 numbers computed from k1, k2") as caught:
+        graph.read(tmp_path, graph.add("Add", "x", embedding))
+    assert "learns its numbers themselves" in str(caught.value)
+
+
+def test_one_number_of_each_token_as_a_vector_of_length_one(tmp_path):
+    """Additive attention of SwiftFormer: what each token weighs, its queries weighed and summed, times its keys."""
+    graph, n_tokens, n_maps = GraphOfMaps((1, 6, 8)), 6, 8
+    queries, keys = (graph.linear("x", n_maps, n_maps) for _ in range(2))
+    weights = graph.add("MatMul", queries, np.zeros((n_maps, 1)))
+    length = graph.add("Clip", graph.add("ReduceL2", weights, axes=[1]), 1e-12)
+    weights = graph.add("Div", weights, graph.add("Expand", length, [1, n_tokens, 1]))
+    whole = graph.add("ReduceSum", graph.add("Mul", weights, queries), [1], keepdims=1)
+    found = graph.read(tmp_path, graph.add("Mul", whole, keys))
+    kinds = [layer.kind for layer in found.layers if layer.kind not in RESHAPES]
+    assert kinds == ["conv", "conv", "conv", "layer_norm", "multiply", "pool", "multiply"]
+    norm = next(layer.name for layer in found.layers if layer.kind == "layer_norm")
+    assert (found.shapes[norm], found.output_shape) == (Shape(n_tokens, 1, 1), Shape(n_maps, n_tokens, 1))
+    assert (found.n_params, found.n_macs) == (2 * n_maps * 9 + n_maps, n_tokens * (2 * n_maps**2 + n_maps))

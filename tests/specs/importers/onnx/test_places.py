@@ -94,6 +94,25 @@ def test_cosines_in_windows_with_a_learnt_scale_of_each_head(tmp_path):
     assert (found.n_params, found.n_macs) == (PROJECTIONS + 2 * MAPS + 10 * N_HEADS, MACS)
 
 
+def test_maps_of_length_one_over_all_tokens_meet_maps(tmp_path):
+    """Attention among the maps of each head, as in EdgeNeXt and XCiT, with a learnt number of each head."""
+    graph = tokens()
+    found = graph.add("Reshape", graph.linear("x", 3 * MAPS), [BATCH, 6, 3, N_HEADS, EACH])
+    parts = graph.add("Split", graph.add("Transpose", found, perm=[2, 0, 3, 4, 1]), [1, 1, 1], n_outputs=3, axis=0)
+    queries, keys, values = (graph.add("Squeeze", part, [0]) for part in parts)
+    queries, keys = (unit_length(graph, each) for each in (queries, keys))
+    scores = graph.add("MatMul", queries, graph.add("Transpose", keys, perm=[0, 1, 3, 2]))
+    weights = graph.add("Softmax", graph.add("Mul", scores, np.ones((N_HEADS, 1, 1))))
+    found = graph.add("Transpose", graph.add("MatMul", weights, values), perm=[0, 3, 1, 2])
+    net = graph.read(tmp_path, graph.linear(graph.add("Reshape", found, [BATCH, 6, MAPS])))
+    core = next(layer for layer in net.layers if layer.kind == "attend")
+    assert (core.n_heads, core.groups, core.n_biases) == (1, N_HEADS, N_HEADS)
+    norms = [layer.name for layer in net.layers if layer.kind == "layer_norm"]
+    assert [net.shapes[name] for name in norms] == [Shape(6, MAPS, 1)] * 2
+    assert (net.n_params, net.n_macs) == (PROJECTIONS + N_HEADS, 6 * 4 * MAPS**2 + 2 * 6 * MAPS * EACH)
+    assert net.output_shape == Shape(MAPS, 6, 1)
+
+
 def tokens(n=6):
     return Graph((BATCH, n, MAPS))
 

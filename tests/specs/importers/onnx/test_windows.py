@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from numbered_graph import GraphOfMaps
 from onnx import TensorProto, helper, numpy_helper, shape_inference
 
 from mlperf.core.errors import DataError
 from mlperf.specs.importers.onnx.graph import from_onnx
+from mlperf.specs.network.layer import RESHAPES
+from mlperf.specs.network.shape import Shape
 
 node = helper.make_node
 
@@ -81,6 +84,31 @@ def test_padding_before_a_window_is_part_of_it(tmp_path):
     nodes = [node("Pad", ["x", "pads", "", "axes"], ["p"]), node("AveragePool", ["p"], ["y"], kernel_shape=[3, 3], strides=[2, 2])]
     found, inferred = found_and_inferred(tmp_path, nodes, [numbers("pads", [1, 1, 1, 0]), numbers("axes", [2, -1])])
     assert found == inferred
+
+
+def test_padding_at_one_side_of_a_window_of_two_is_written_once_for_all_that_read_it(tmp_path):
+    """As in the stem of HGNetV2: no equal number of rows on both sides gives as many windows that move by one."""
+    graph = GraphOfMaps((1, 4, 7, 6))
+    padded = graph.add("Pad", "x", [0, 0, 0, 0, 0, 0, 1, 1])
+    conv = graph.add("Conv", padded, np.zeros((3, 4, 2, 2)))
+    pooled = graph.add("MaxPool", padded, kernel_shape=[2, 2], strides=[1, 1], ceil_mode=1)
+    found = graph.read(tmp_path, graph.add("Concat", pooled, conv, axis=1))
+    assert [layer.kind for layer in found.layers] == ["resize", "conv", "pool", "concat"]
+    assert (found.shapes[found.layers[0].name], found.output_shape) == (Shape(4, 8, 7), Shape(7, 7, 6))
+    assert (found.n_params, found.n_macs) == (48, 48 * 42)
+
+
+def test_sums_along_rows_are_pools_of_these(tmp_path):
+    graph = GraphOfMaps((1, 4, 7, 6))
+    weighed = graph.add("Mul", graph.conv("x", 4, 4), graph.add("Softmax", graph.conv("x", 1, 4), axis=-1))
+    along = graph.add("ReduceSum", weighed, [-1], keepdims=1)
+    found = graph.read(tmp_path, graph.add("Mul", graph.add("Relu", "x"), graph.add("Expand", along, [1, 4, 7, 6])))
+    kinds = [layer.kind for layer in found.layers if layer.kind not in RESHAPES]
+    assert kinds == ["conv", "conv", "softmax", "multiply", "pool", "activation", "multiply"]
+    pool, product = (next(each for each in found.layers[::-1] if each.kind == kind) for kind in ("pool", "multiply"))
+    assert (pool.filter_size, found.shapes[pool.name]) == ((1, 6), Shape(4, 7, 1))
+    assert found.input_shapes(product.name) == (Shape(28, 6, 1), Shape(28, 1, 1))
+    assert found.output_shape == Shape(4, 7, 6)
 
 
 def test_padding_by_nothing_is_nothing(tmp_path):
