@@ -46,7 +46,7 @@ def of_places(imported: Imported, node: OnnxNode) -> bool:
 
 
 def of_pieces(imported: Imported, node: OnnxNode) -> bool:
-    """A norm of the maps of each head, or a rotation of these: a layer over as many places of so few maps; of all tokens, turned."""
+    """A norm of the maps of each head, or a rotation of these: a layer over as many places of so few maps."""
     heads = _over_last(imported, node) if node.operator in OF_EACH_HEAD and len(node.tensors) == 1 else None
     if heads is None:
         return False

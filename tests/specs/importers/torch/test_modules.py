@@ -104,6 +104,12 @@ def test_pads_decoders_and_stretched_gates(torch):
     assert "unflatten" in [layer.kind for layer in found.layers]
 
 
+def test_padding_at_one_side_of_a_window_of_two_is_a_copy(torch):
+    nn = torch.nn
+    found = same_counts(torch, nn.Sequential(nn.ZeroPad2d((0, 1, 0, 1)), nn.Conv2d(3, 8, 2)), (3, 8, 6))
+    assert [layer.kind for layer in found.layers] == ["resize", "conv"]
+
+
 def test_a_sequence_says_how_its_shape_is_given(torch):
     with pytest.raises(DataError, match="got Conv1d of 3 maps of 8 x 8, expected a sequence of maps") as caught:
         from_torch(torch.nn.Sequential(torch.nn.Conv1d(3, 4, 3)), (3, 8, 8))
