@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -28,23 +28,33 @@ LABELS_ALONE = re.compile(r" ?If the column holds labels, say so: [^)]*\)? ?\([^
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """One table of a join: its name for messages, its rows, its file where it can be read again, and what was read's SHA-256."""
+    """One table of a join: its name for messages, its rows, its file where it can be read again, and what was read's SHA-256.
+
+    ``renamed`` tells names of the rows to those that the file has for them, where they differ.
+    """
 
     name: str
     frame: pd.DataFrame
     path: Path | None = None
     sha256: str = ""
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     def place(self, row: int, key: Sequence[str]) -> str:
         """Where a row's key stands: file and line, or the number of the row in a frame."""
-        values = self.frame[list(key)].iloc[row].tolist()
+        column = self.renamed.get(key[0], key[0])
         if self.path is None:
-            return f"{self.name}, row {row + 1}, column {key[0]}"
+            return f"{self.name}, row {row + 1}, column {column}"
+        first = self.frame.attrs.get("first_line")
+        if first is not None:
+            return f"{self.path}, line {first + row}, column {column}"
+        values = self.frame[list(key)].iloc[row].tolist()
         same = (self.frame[list(key)].iloc[:row] == values).all(axis=1).sum()
-        return f"{self.path}, {matching_place(self.path, key, values, int(same))}, column {key[0]}"
+        names = [self.renamed.get(name, name) for name in key]
+        return f"{self.path}, {matching_place(self.path, names, values, int(same))}, column {column}"
 
     def header_place(self, column: str) -> str:
         """Where a column's name stands, or should stand."""
+        column = self.renamed.get(column, column)
         return f"{self.name}, column {column}" if self.path is None else f"{self.path}, line 1, column {column}"
 
 

@@ -104,7 +104,7 @@ def predict_observed(
         confidence_interval=intervals["mean"],
         prediction_interval=intervals["run"],
         observed=told,
-        observed_notes=observed_notes(found, list(rows.measured)),
+        observed_notes=(*observed_notes(found, list(rows.measured)), *rows.notes),
     )
 
 

@@ -14,13 +14,14 @@ from mlperf.core.errors import DataError
 from mlperf.core.suggest import nearest_hint
 from mlperf.datasets.dictionary.numbers import WHOLE_HINT, number_hint
 from mlperf.datasets.joining.join import Side, Table, read_side
-from mlperf.datasets.reading.time_units import RATE, TIME_SUFFIXES, unit_ratio
+from mlperf.datasets.reading.time_units import RATE, TIME_SUFFIXES, plain_name, unit_ratio
 from mlperf.planning.calibration.pairs import check_positive
 from mlperf.planning.limits import check_limits
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.zoo.zoo import find_cnn
+from mlperf.training.systems.plain_names import RENAMED, renamed_notes, with_plain_names
 
 SIZES = ("n_nodes", "n_gpus_per_node", "subbatch_size")
 EMPTY = "has no values"
@@ -46,6 +47,11 @@ class ObservedRows:
     configs: pd.DataFrame
     measured: Mapping[str, FloatArray]
     side: Side
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which columns were read under another name than the table has."""
+        return renamed_notes(self.side.frame)
 
     def check_limits(self, machine: MachineSpec, *, memory: bool = True) -> None:
         """Accept configurations that the machine can run; DataError with the line of the first other one."""
@@ -103,14 +109,16 @@ def read_observed(
         The table has no such column, a network that nobody knows, a value that is not > 0, a row without any, or an empty cell of
         what makes a configuration.
     """
-    read = read_side(observed, "observed", "keep", others="offer")
+    asked = asked or {}
+    read = with_known_names(read_side(observed, "observed", "keep", others="offer"), columns, asked)
     check_set_aside(read, columns)
     side = in_seconds(read, columns)
-    frame, asked = side.frame, asked or {}
+    frame = side.frame
     values = [str(name) for name in frame if str(name) in columns]
     known = tuple(dict.fromkeys(("cnn", *SIZES, "dataset_size", *asked, *columns)))
     strange = [str(name) for name in frame if str(name) not in known]
-    unfilled = [name for name, why in frame.attrs.get("aside", {}).items() if name in columns and why == EMPTY]
+    times = in_any_unit(columns)
+    unfilled = [name for name, why in frame.attrs.get("aside", {}).items() if name in times and why == EMPTY]
     if unfilled and not values:
         hint = "Write the measured seconds into its cells."
         raise DataError("has no value, expected measured times", place=side.header_place(unfilled[0]), hint=hint)
@@ -146,9 +154,26 @@ def read_observed(
     return ObservedRows(tuple(nets), configs, measured, side)
 
 
+def with_known_names(side: Side, columns: Iterable[str], asked: Iterable[str]) -> Side:
+    """The same rows under known names where a header spells them otherwise (``step (ms)``, ``Subbatch Size``)."""
+    known = ("cnn", *SIZES, "dataset_size", *asked, *in_any_unit(columns))
+    frame = with_plain_names(side.frame, (), side.name if side.path is None else str(side.path), known=known)
+    aside = dict(frame.attrs.get("aside", {}))
+    unread = {name: plain for name in aside if (plain := plain_name(name)) in known and plain not in frame}
+    named = {**unread, **frame.attrs[RENAMED]}
+    frame.attrs = {**frame.attrs, "aside": {named.get(name, name): why for name, why in aside.items()}}
+    return replace(side, frame=frame, renamed={plain: name for name, plain in named.items()})
+
+
+def in_any_unit(columns: Iterable[str]) -> set[str]:
+    """Columns of seconds under every name that they may have: ``step_s``, ``step_ms``, ..."""
+    names = set(columns)
+    return names | {f"{name.removesuffix(TIME_SUFFIXES[0])}{end}" for name in names for end in TIME_SUFFIXES}
+
+
 def check_set_aside(side: Side, columns: Iterable[str]) -> None:
     """Accept a file of which every column was read, but for measurements that nobody made; DataError names the first other one."""
-    measured = {f"{name.removesuffix(TIME_SUFFIXES[0])}{suffix}" for name in columns for suffix in TIME_SUFFIXES} | set(columns)
+    measured = in_any_unit(columns)
     for name, why in side.frame.attrs.get("aside", {}).items() if side.sha256 else ():
         if name not in side.frame and (name not in measured or why != EMPTY):
             raise DataError(f"cannot be read: it {why}", place=side.header_place(name), hint="Leave the column out.")
@@ -183,20 +208,22 @@ def check_settings(side: Side, counts: Sequence[str], others: Iterable[str]) -> 
 
 def _line(side: Side, row: int, column: str) -> str:
     """Where an empty cell stands: rows with a value of another column that no other row has, are found by it."""
-    filled = [str(name) for name in side.frame if pd.notna(side.frame[name].iloc[row])]
-    return side.place(row, filled or [column]).rpartition(", column ")[0] + f", column {column}"
+    # Times of another unit are not as they stand in the file.
+    filled = [str(name) for name in side.frame if pd.notna(side.frame[name].iloc[row]) and not str(name).endswith("_s")]
+    return side.place(row, filled or [column]).rpartition(", column ")[0] + f", column {side.renamed.get(column, column)}"
 
 
 def in_seconds(side: Side, columns: Iterable[str]) -> Side:
     """The same rows with times of another unit, as their names tell, under the names of seconds that are among ``columns``."""
-    frame, wanted = side.frame, set(columns)
+    frame, wanted, renamed = side.frame, set(columns), dict(side.renamed)
     for name in map(str, side.frame):
         ending = next((suffix for suffix in TIME_SUFFIXES[1:] if name.endswith(suffix)), "")
         plain = f"{name.removesuffix(ending)}{TIME_SUFFIXES[0]}"
         if ending and RATE not in name and name not in wanted and plain in wanted and plain not in frame:
             check_positive(side, name, gaps=True)
             frame = frame.assign(**{name: unit_ratio(name, plain) * frame[name].to_numpy(float)}).rename(columns={name: plain})
-    return replace(side, frame=frame)
+            renamed[plain] = renamed.pop(name, name)
+    return replace(side, frame=frame, renamed=renamed)
 
 
 def _observed_networks(side: Side, cnns: Sequence[CnnSpec]) -> tuple[list[CnnSpec], IntArray]:

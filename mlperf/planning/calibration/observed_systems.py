@@ -93,7 +93,7 @@ def predict_system_observed(
     prediction = predict_system(model, found, nets, near, job, settings=settings, **given)
     wholes = [number for number, name in enumerate(rows.measured) if name in found.outputs]
     narrow = _narrowed_prediction(model, found, nets, where, prediction, factors, wholes, options_of)
-    return replace(narrow, observed_notes=observed_notes(factors, list(rows.measured)))
+    return replace(narrow, observed_notes=(*observed_notes(factors, list(rows.measured)), *rows.notes))
 
 
 def system_factors(model: Model, system: System, rows: ObservedRows, machine: MachineSpec, options: SystemOptions) -> LogFactors:

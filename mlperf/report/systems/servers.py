@@ -25,9 +25,11 @@ def servers_sections(result: ServerModel) -> tuple[Section, ...]:
         "left_out_mean_error": float("nan") if errors is None else errors.mape,
         "left_out_max_error": float("nan") if errors is None else errors.max,
     }
+    told = "\n".join(f"{note[:1].upper()}{note[1:]}." for note in result.notes)
     found = (
         Section("Workers at parameter servers", pd.DataFrame([about])),
         Section("Think and service times", result.to_frame(), secondary=("n_rows", "fewest", "most")),
+        *((Section("", text=told),) if told else ()),
     )
     if service is None:
         return found

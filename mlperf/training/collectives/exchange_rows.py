@@ -11,11 +11,14 @@ from numpy.typing import ArrayLike
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import nearest_hint
+from mlperf.datasets.reading.time_units import TIME_SUFFIXES, seconds_in
 
 PARTICIPANTS = ("n_gpus", "n_ranks", "n_workers", "n_processes")
 SIZES = ("size_bytes", "message_bytes", "n_bytes")
-TIMES = ("exchange_s", "time_s", "allreduce_s", "time_median_s", "time_mean_s")
+TIMES = tuple(f"{name}{end}" for end in TIME_SUFFIXES for name in ("exchange", "time", "allreduce", "time_median", "time_mean"))
 MACHINES, PER_MACHINE, OPERATION = "n_nodes", "n_gpus_per_node", "operation"
+COLUMNS = (*PARTICIPANTS, *SIZES, *TIMES, MACHINES, PER_MACHINE, OPERATION)
+"""Every column that is read."""
 ALL_REDUCE = "all_reduce"
 COUNTS = ("N", "M")
 
@@ -54,13 +57,13 @@ def exchange_rows(
     ----------
     table : DataFrame
         One row a measurement: participants (one of `PARTICIPANTS`, or ``n_nodes`` and ``n_gpus_per_node``), bytes (one of
-        `SIZES`), seconds (one of `TIMES`); machines (``n_nodes``), ``operation`` where there are several.
+        `SIZES`), times (one of `TIMES`, whose ending is the unit); machines (``n_nodes``), ``operation`` where there are several.
     operation : str, optional
         Which, where the table has several; by default ``all_reduce``.
     n_gpus_per_node : int, optional
         Participants that a machine holds, where the table does not say on how many machines they were.
     time : str, optional
-        Column of the times, where it has another name.
+        Column of the times, where it has another name; seconds where that ends in no unit.
 
     Raises
     ------
@@ -70,7 +73,8 @@ def exchange_rows(
         A column is missing, or a cell makes no sense: says which.
     """
     table, chosen = _of_operation(table, operation)
-    seconds = _numbers(table, time or _named(table, TIMES, "seconds"), 0.0)
+    timed = time or _named(table, TIMES, "the time")
+    seconds = (seconds_in(timed) or 1.0) * _numbers(table, timed, 0.0)
     size = _numbers(table, _named(table, SIZES, "bytes of the vector"), 0.0)
     n_gpus, n_nodes = _counts(table, n_gpus_per_node)
     frame = pd.DataFrame({"N": n_gpus, "M": n_nodes, "S": size, "time_s": seconds})
@@ -123,9 +127,15 @@ def _counts(table: pd.DataFrame, per_node: int | None) -> tuple[FloatArray, Floa
 def _named(table: pd.DataFrame, names: tuple[str, ...], meaning: str) -> str:
     found = next((name for name in names if name in table), None)
     if found is None:
-        got = f"got columns {', '.join(map(str, table.columns))}, expected {meaning} as one of {', '.join(names)}"
+        got = f"got columns {', '.join(map(str, table.columns))}, expected {meaning} as one of {names_text(names)}"
         raise DataError(got, place="table of an exchange")
     return found
+
+
+def names_text(names: tuple[str, ...]) -> str:
+    """Names of a column, those of times in seconds alone with the other units behind them."""
+    plain = [name for name in names if not name.endswith(TIME_SUFFIXES[1:])]
+    return ", ".join(plain) + (f" (or {', '.join(TIME_SUFFIXES[1:])})" if len(plain) < len(names) else "")
 
 
 def _numbers(table: pd.DataFrame, name: str, least: float) -> FloatArray:

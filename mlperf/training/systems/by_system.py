@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from mlperf.datasets.campaigns.bundled import bundled_names
 from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.datasets.reading.folder import OF_OTHER_FOLDERS, table_name
 from mlperf.training.collectives.exchange_model import ExchangeModel
+from mlperf.training.collectives.exchange_rows import COLUMNS as OF_EXCHANGES
 from mlperf.training.collectives.train_exchange import train_exchange
 from mlperf.training.systems.constants_model import ConstantsModel, train_constants
 from mlperf.training.systems.parts_model import PartsModel, train_parts
-from mlperf.training.systems.plain_names import RENAMED, with_plain_names
+from mlperf.training.systems.plain_names import KNOWN, RENAMED, renamed_notes, with_plain_names
 from mlperf.training.systems.server_fit import WHOLE_TABLE, fit_servers
 from mlperf.training.systems.server_model import ServerModel
 from mlperf.training.systems.step_columns import check_batches
@@ -99,15 +101,18 @@ def train_for_system(
     labels = tuple(dict.fromkeys((*factors, *apart, *([groups] if groups else []))))
     check_file(source, system)
     read = read_any_table(source, others="keep", columns=list(labels), categorical=list(labels), duplicates="keep")
-    rows = with_plain_names(read, (*labels, *features), str(source), target)
+    known = (*KNOWN, *OF_EXCHANGES) if component == EXCHANGE else KNOWN
+    rows = with_plain_names(read, (*labels, *features), str(source), target, known)
     target = rows.attrs[RENAMED].get(target, target)
     if component == EXCHANGE:
         _refuse({"groups": groups, "factors": factors, "apart": apart, "features": features}, "an exchange")
-        return train_exchange(rows, time=target, seed=seed)
+        model = train_exchange(rows, time=target, seed=seed)
+        return replace(model, notes=(*model.notes, *renamed_notes(rows)))
     if system == SERVERS:
         _refuse({"groups": groups, "factors": factors}, system)
         told = provenance(data_sha256={str(source): rows.attrs.get("sha256", "")}, seed=seed)
         asked: dict[str, Any] = {"response": target, "groups": apart or None, "features": features, "provenance": told}
+        asked["notes"] = renamed_notes(rows)
         return fit_speeds(source, rows, asked)
     _refuse({"features": features}, system)
     check_batches(rows, str(source))

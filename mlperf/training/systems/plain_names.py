@@ -21,7 +21,9 @@ RENAMED = "renamed"
 """Attribute of a frame: names of its file to those that they were read as."""
 
 
-def with_plain_names(rows: pd.DataFrame, kept: Collection[str], place: str, target: str | None = None) -> pd.DataFrame:
+def with_plain_names(
+    rows: pd.DataFrame, kept: Collection[str], place: str, target: str | None = None, known: Collection[str] = KNOWN
+) -> pd.DataFrame:
     """The rows with known names where a header spells them otherwise; ``attrs[RENAMED]`` tells which.
 
     Parameters
@@ -34,6 +36,8 @@ def with_plain_names(rows: pd.DataFrame, kept: Collection[str], place: str, targ
         The file, for messages.
     target : str, optional
         Column of the time: becomes one whose name ends in its unit.
+    known : collection of str
+        Names that headers are read as.
 
     Raises
     ------
@@ -43,8 +47,8 @@ def with_plain_names(rows: pd.DataFrame, kept: Collection[str], place: str, targ
     renamed: dict[str, str] = {}
     for name in map(str, rows):
         plain = plain_name(name)
-        is_known = plain in KNOWN or (name == target and seconds_in(plain) is not None)
-        if name in (*KNOWN, *kept) or not is_known or name == plain:
+        is_known = plain in known or (name == target and seconds_in(plain) is not None)
+        if name in (*known, *kept) or not is_known or name == plain:
             continue
         if plain in rows or plain in renamed.values():
             got = f"got {name!r} and another column that is {plain!r}, expected one"
@@ -53,6 +57,11 @@ def with_plain_names(rows: pd.DataFrame, kept: Collection[str], place: str, targ
     found = rows.rename(columns=renamed)
     found.attrs = {**rows.attrs, RENAMED: renamed}
     return found
+
+
+def renamed_notes(rows: pd.DataFrame) -> tuple[str, ...]:
+    """Which columns were read under another name than their file has, one sentence each."""
+    return tuple(f"column {name!r} is read as {plain}" for name, plain in rows.attrs.get(RENAMED, {}).items())
 
 
 def time_hint(names: Iterable[object]) -> str:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import DataError, FitError
+from mlperf.datasets.reading.time_units import TIME_SUFFIXES, seconds_in
 from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 from mlperf.models.validation.scores import ErrorSummary, relative_errors
 from mlperf.systems.coupling.queues import closed_queue, saturation_workers
@@ -24,7 +25,7 @@ from mlperf.training.systems.server_model import (
 from mlperf.training.systems.server_rows import group_keys, numbers_in, server_counts, worker_counts
 
 RATES = ("updates_per_s", "steps_per_s", "samples_per_s")
-TIMES = ("step_s", "step_time_s")
+TIMES = tuple(f"{name}{end}" for end in TIME_SUFFIXES for name in ("step", "step_time"))
 GROUPS = ("cnn", "network", "device", "subbatch_size")
 COARSE = np.concatenate([[0.0], np.logspace(-6.0, 4.0, 121)])
 N_ZOOMS, N_FINE = 8, 17
@@ -44,6 +45,7 @@ def fit_servers(
     features: Sequence[str] = (),
     service_scv: float = 0.0,
     provenance: Mapping[str, Any] | None = None,
+    notes: Sequence[str] = (),
 ) -> ServerModel:
     """Fit Z and S of every group by least squares of relative errors of the speed, and S from features.
 
@@ -54,8 +56,8 @@ def fit_servers(
         ``n_servers`` where it is not 1.
     response : str, optional
         ``updates_per_s`` or ``steps_per_s`` (of all workers together), ``samples_per_s`` (with a column ``subbatch_size``),
-        ``step_s`` or ``step_time_s`` (of one worker, from update to update), or the name of another column that holds updates a
-        second. Default: the first of these that the table has.
+        ``step_s`` or ``step_time_s`` (of one worker, from update to update; also ``_ms``, ``_us``, ``_ns``), or the name of another
+        column: of such times where it ends in their unit, else of updates a second. Default: the first of these that the table has.
     groups : sequence of str, optional
         Columns; rows that agree in them share Z and S. Default: those of cnn, network, device, subbatch_size that there are.
     features : sequence of str
@@ -65,6 +67,8 @@ def fit_servers(
         Squared coefficient of variation of the service time; 0 constant, 1 exponential.
     provenance : mapping, optional
         Stored with the model.
+    notes : sequence of str
+        What was assumed of the table, stored with the model.
 
     Returns
     -------
@@ -96,6 +100,7 @@ def fit_servers(
         errors=_summary(left_out),
         service=_service_fit(table, features, series, fits, service_scv, sigma) if features else None,
         provenance=dict(provenance or {}),
+        notes=tuple(notes),
     )
 
 
@@ -137,15 +142,16 @@ def updates_per_s(table: pd.DataFrame, response: str | None = None) -> FloatArra
     """
     name = response or next((each for each in (*RATES, *TIMES) if each in table), None)
     if name is None or name not in table:
-        wanted = name or f"one of {', '.join((*RATES, *TIMES))}"
+        wanted = name or f"one of {', '.join((*RATES, *TIMES[:2]))} (or {', '.join(TIME_SUFFIXES[1:])})"
         raise DataError(f"got columns {', '.join(map(str, table))}, expected {wanted} among them", place=WHOLE_TABLE)
     values = numbers_in(table, name)
     wrong = ~(np.isfinite(values) & (values > 0.0))
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise DataError(f"got {values[row]}, expected a number > 0", place=f"row {row + 1}, column {name}")
-    if name in TIMES:
-        return np.asarray(worker_counts(table) / values)
+    unit_s = seconds_in(name)
+    if unit_s is not None:
+        return np.asarray(worker_counts(table) / (unit_s * values))
     if name == "samples_per_s":
         if "subbatch_size" not in table:
             raise DataError("got samples_per_s without subbatch_size, expected both: a worker's update is one sub-batch")

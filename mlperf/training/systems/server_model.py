@@ -149,6 +149,8 @@ class ServerModel(Shown):
         Service times of networks that were not measured.
     provenance : mapping
         Where the rows came from.
+    notes : tuple of str
+        Which columns were read under another name than their file has.
     """
 
     group_columns: tuple[str, ...]
@@ -159,6 +161,7 @@ class ServerModel(Shown):
     errors: ErrorSummary | None
     service: ServiceFit | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def predict(self, configs: pd.DataFrame, level: float = 0.95) -> ServerPrediction:
         """Speeds of configurations.
@@ -263,6 +266,8 @@ class ServerModel(Shown):
             "errors": plain(self.errors),
             "service": stored,
             "provenance": plain(self.provenance),
+            # A model without any is written as earlier releases write it.
+            **({"notes": list(self.notes)} if self.notes else {}),
         }
 
     @classmethod
@@ -283,6 +288,7 @@ class ServerModel(Shown):
                 errors=None if fields.absent("errors") else ErrorSummary.from_fields(fields.child("errors")),
                 service=None if fields.absent("service") else _read_service(fields.child("service")),
                 provenance=dict(fields.raw("provenance")),
+                notes=() if fields.missing("notes") else fields.texts("notes"),
             )
 
     def to_frame(self) -> pd.DataFrame:

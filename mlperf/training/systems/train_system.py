@@ -21,7 +21,7 @@ from mlperf.models.validation.folds import grouped_folds, leave_one_group_out
 from mlperf.models.validation.scores import adjusted_r2
 from mlperf.training.systems.cost_spread import CostSpread
 from mlperf.training.systems.equal_costs import EqualCosts
-from mlperf.training.systems.plain_names import RENAMED, time_hint
+from mlperf.training.systems.plain_names import renamed_notes, time_hint
 from mlperf.training.systems.step_columns import (
     COLUMNS,
     check_batches,
@@ -321,8 +321,7 @@ def notes_of(data: StepRows) -> tuple[str, ...]:
         ),
         (one_machine, f"no column n_nodes or n_gpus_per_node{unread}: all GPUs of a row count as those of one machine"),
     )
-    renamed = tuple(f"column {name!r} is read as {plain}" for name, plain in data.rows.attrs.get(RENAMED, {}).items())
-    return (*(note for holds, note in notes if holds), *renamed)
+    return (*(note for holds, note in notes if holds), *renamed_notes(data.rows))
 
 
 def rule_table(data: StepRows, method: str, errors: Mapping[str, float], far: FloatArray) -> pd.DataFrame:

@@ -102,6 +102,35 @@ def test_a_time_that_was_not_measured_of_a_row_is_an_empty_cell(tmp_path: Path) 
     assert list(read_text(tmp_path, "n_nodes,step_s,compute_s\n2,1.5,\n").measured) == ["step_s"]
 
 
+def test_headers_are_read_as_training_reads_them_and_that_is_told(tmp_path: Path) -> None:
+    found = read_text(tmp_path, "N Nodes,Subbatch Size,Step [msec]\n2,4,1500\n4,8,1600\n")
+    assert_allclose(found.measured["step_s"], [1.5, 1.6])
+    assert found.configs[["n_nodes", "subbatch_size"]].to_numpy().tolist() == [[2, 4], [4, 8]]
+    assert found.notes == (
+        "column 'N Nodes' is read as n_nodes",
+        "column 'Subbatch Size' is read as subbatch_size",
+        "column 'Step [msec]' is read as step_ms",
+    )
+    assert read_text(tmp_path, "n_nodes,step_s\n2,1.5\n").notes == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("N Nodes,step (ms)\n2,1500\n,1600\n", "line 3, column N Nodes: got an empty cell"),
+        ("n_nodes,step_ms\n2,1500\n,1600\n", "line 3, column n_nodes: got an empty cell"),
+        ("N Nodes,step (ms)\n2,1500\n2.5,1600\n", "line 3, column N Nodes: got 2.5, expected a whole number >= 1"),
+        ("n_nodes,step (ms)\n2,1500\n2,-1\n", "line 3, column step (ms): got -1, expected a number > 0"),
+        ("n_nodes,step (ms)\n2,\n", "line 1, column step (ms): has no value"),
+        ("N Nodes,n_nodes,step_s\n2,2,1.5\n", "line 1, column N Nodes: got 'N Nodes' and another column that is 'n_nodes'"),
+    ],
+)
+def test_faults_are_told_under_the_name_that_the_file_has(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read_text(tmp_path, text)
+    assert message in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mlperf.core.errors import DataError, UsageError
-from mlperf.training.collectives.exchange_rows import exchange_rows, machines_of, terms_frame
+from mlperf.training.collectives.exchange_rows import TIMES, exchange_rows, machines_of, terms_frame
 
 
 def test_repeats_are_merged_to_their_median_and_their_scatter_is_told() -> None:
@@ -25,6 +25,15 @@ def test_machines_come_from_columns_or_from_how_many_one_holds() -> None:
         assert rows.frame[["N", "M"]].to_numpy().tolist() == [[8, 1], [16, 2]]
         assert rows.gpus_per_node == 8
     assert machines_of(np.array([2.0, 8.0, 9.0]), 8.0).tolist() == [1, 1, 2]
+
+
+def test_times_are_taken_in_the_unit_that_their_name_ends_in() -> None:
+    sizes = {"n_gpus": [2, 4], "size_bytes": [8, 8]}
+    for name, factor in (("exchange_ms", 1e3), ("time_us", 1e6), ("median time (ms)", 1e3), ("seconds", 1.0)):
+        rows = exchange_rows(pd.DataFrame({**sizes, name: [factor, 2.0 * factor]}), time=None if name in TIMES else name)
+        assert rows.frame["time_s"].tolist() == pytest.approx([1.0, 2.0])
+    with pytest.raises(DataError, match=r"expected the time as one of exchange_s, .*time_mean_s \(or _ms, _us, _ns\)"):
+        exchange_rows(pd.DataFrame({**sizes, "took": [1.0, 2.0]}))
 
 
 def test_one_participant_is_left_out_and_told() -> None:

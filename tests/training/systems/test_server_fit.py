@@ -98,6 +98,18 @@ def test_left_out_worker_counts() -> None:
     assert fit_servers(speeds(1.0, 0.2).iloc[[0, 7]]).errors is None
 
 
+def test_times_are_taken_in_the_unit_that_their_name_ends_in() -> None:
+    """Milliseconds are no updates a second, whichever way their column is named."""
+    table = pd.DataFrame({"n_workers": [1.0, 4.0], "step_s": [0.1, 0.16]})
+    known = [10.0, 25.0]
+    assert updates_per_s(table).tolist() == pytest.approx(known)
+    for name, factor in (("step_ms", 1e3), ("step_time_us", 1e6), ("median time (ms)", 1e3)):
+        other = table.assign(**{name: factor * table["step_s"]}).drop(columns="step_s")
+        assert updates_per_s(other, name).tolist() == pytest.approx(known)
+    assert updates_per_s(table.assign(step_ms=[100.0, 160.0]).drop(columns="step_s")).tolist() == pytest.approx(known)
+    assert updates_per_s(table.assign(speed=known), "speed").tolist() == known
+
+
 def test_speeds_from_every_kind_of_column() -> None:
     table = pd.DataFrame({"n_workers": [2, 4], "subbatch_size": [16, 16], "samples_per_s": [32.0, 64.0], "step_s": [1.0, 1.0]})
     assert updates_per_s(table).tolist() == [2.0, 4.0]
