@@ -19,6 +19,11 @@ from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.iterations import DEFAULT_FORM
 from mlperf.systems.sprint.outputs import epoch_outputs
 
+MOST_GPUS_PER_NODE = 4096
+"""Waits sum over every GPU of a node, again in each step of the solution: seconds at this many, and no end at a billion."""
+MOST_SAMPLES = 2**53
+"""Samples of all GPUs at a time that a float counts exactly."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SolvedEpochs(Shown):
@@ -84,7 +89,8 @@ def solve(
     UsageError
         An unknown component, or shapes that do not broadcast.
     DataError
-        A time that is negative or not finite, a count below 1, or an update thread without work.
+        A time that is negative or not finite, a count below 1, more GPUs a node or samples at a time than can be solved
+        (`MOST_GPUS_PER_NODE`, `MOST_SAMPLES`), or an update thread without work.
 
     References
     ----------
@@ -111,6 +117,7 @@ def solve(
         hint = "An array of nodes, GPUs, sub-batches or sizes is empty."
         raise UsageError("got no configuration, expected at least one", hint=hint)
     run = RunGrid(*counts)
+    _check_sizes(run)
     state = solve_iterations(components, run, closed)
     outputs = epoch_outputs(components, state, run)
     return SolvedEpochs(
@@ -124,6 +131,18 @@ def solve(
         outputs.update_breakdown_s,
         state.flags,
     )
+
+
+def _check_sizes(run: RunGrid) -> None:
+    """Accept runs that can be solved; DataError names the count of another one."""
+    most = int(run.n_gpus_per_node.max())
+    if most > MOST_GPUS_PER_NODE:
+        hint = "Count the GPUs of one machine here, and machines as n_nodes."
+        raise DataError(f"got {most:,}, expected at most {MOST_GPUS_PER_NODE:,} GPUs a node", place="n_gpus_per_node", hint=hint)
+    samples = float(np.max(1.0 * run.n_nodes * run.n_gpus_per_node * run.subbatch_size))
+    if samples > MOST_SAMPLES:
+        got = f"got {samples:.3g}, expected at most {MOST_SAMPLES:.3g} samples on all GPUs at a time"
+        raise DataError(got, place="n_nodes x n_gpus_per_node x subbatch_size", hint="No run is that large: check the counts.")
 
 
 def _seconds(name: str, seconds: ArrayLike) -> FloatArray:

@@ -41,3 +41,12 @@ def test_no_configuration_and_words_for_times_are_refused() -> None:
         mlperf.solve(TIMES, dataset_size=1, n_nodes=np.array([], int))
     with pytest.raises(DataError, match="got sum_gradient = 'fast', expected seconds >= 0"):
         mlperf.solve(TIMES | {"sum_gradient": "fast"}, dataset_size=1)
+
+
+def test_sizes_that_cannot_be_solved_are_refused_at_once() -> None:
+    for sizes in ({"n_nodes": 10**9, "n_gpus_per_node": 10**9}, {"n_gpus_per_node": [8, 5000]}):
+        with pytest.raises(DataError, match=r"n_gpus_per_node: got [\d,]+, expected at most 4,096 GPUs a node"):
+            mlperf.solve(TIMES, dataset_size=50_000, **sizes)
+    with pytest.raises(DataError, match=r"subbatch_size: got 8e\+18, expected at most 9\.01e\+15 samples"):
+        mlperf.solve(TIMES, dataset_size=50_000, n_nodes=10**18, n_gpus_per_node=8)
+    assert np.isfinite(mlperf.solve(TIMES, dataset_size=50_000, n_nodes=10**9, n_gpus_per_node=1024).epoch_s).all()

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
+from sklearn.base import BaseEstimator
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError, DomainError, UsageError
@@ -44,13 +45,13 @@ Outside = Literal["trilinear", "rate", "error"]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GridLocal:
+class GridLocal(BaseEstimator):  # type: ignore[misc]
     """Local model of matrix products on a logarithmic grid, one lattice per flag pair, one model per dtype.
 
     A query takes the cell of its eight enclosing nodes in log space and the linear model in {mnk, mn, mk, nk, m, n, k, 1}
     through them: eight equations, eight unknowns, hence exactly trilinear interpolation in (m, n, k). It is continuous, exact at
     nodes and on multilinear times, and positive inside the grid. It has no fixed
-    matrix of features and is no scikit-learn regressor.
+    matrix of features and is no scikit-learn regressor; `sklearn.base.clone` copies its parameters all the same.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from mlperf.core.errors import DataError, DomainError, UsageError
 from mlperf.models.estimators.local.grid_local import GridLocal
@@ -74,6 +75,15 @@ def test_identity_with_exact_rational_arithmetic() -> None:
                 index.append(low[d] + upper)
             expected += weight * Fraction(float(lattice.time_s[tuple(index)]))
         assert model.predict(*query, "NN")[0] == pytest.approx(float(expected), rel=5e-15)
+
+
+def test_a_clone_has_the_parameters_and_nothing_that_was_fitted() -> None:
+    model = fitted(power(0.9), node_value="mean", outside="rate", missing_pair="nearest")
+    again = clone(model)
+    assert again.get_params() == {"node_value": "mean", "outside": "rate", "missing_pair": "nearest"}
+    assert not hasattr(again, "lattices_")
+    assert again.set_params(outside="error").outside == "error"
+    assert model.outside == "rate"
 
 
 def test_exact_at_nodes_and_on_every_multilinear_time() -> None:
