@@ -18,6 +18,12 @@ DECIMAL_COMMA = re.compile(r"[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 SUFFIX = re.compile(r"([+-]?\d+(?:\.\d*)?)[ \t]*([kKMGTP])")
 POWERS = {"k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "P": 15}
 UNIT_BEHIND = re.compile(r"[ \t]*[+-]?[\d.]+([eE][+-]?\d+)?[ \t]*[A-Za-zµμ%]+[ \t]*")
+# Not read as a number: 3d10 or 12d345 may as well be a label or the start of a commit, so a person decides.
+FORTRAN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)[dD][+-]?\d+", re.ASCII)
+SPREAD = re.compile(
+    r"(?P<value>[+-]?[\d.]+(?:[eE][+-]?\d+)?) ?(?:±|\+/-|\+-) ?(?P<spread>[\d.]+(?:[eE][+-]?\d+)?)(?P<unit> ?[A-Za-zµμ%]*)"
+)
+UNIT_ALONE = re.compile(r"[\[(]?(?:s|sec|seconds|ms|msec|us|µs|μs|ns|min|h|B|[kKMGTP]i?B|bytes|[kMG]?Hz|%|[GT]?FLOPS?|W|J)[\])]?")
 
 EMPTY_HINT = (
     "A cell may be empty only where the data dictionary says so (mlperf data columns): measure the row again, or remove it."
@@ -57,6 +63,13 @@ def number_hint(text: str) -> str:
         return group_hint(bare)
     if parse_number(bare.replace(",", ".")) is not None:
         return COMMA_HINT
+    if spread := SPREAD.fullmatch(bare):
+        return f"Write the mean alone, {spread['value']} for {bare!r}, and the spread ({spread['spread']}) in a column of its own."
+    if FORTRAN.fullmatch(bare):
+        return f"An exponent as Fortran writes it: write {bare.upper().replace('D', 'e')} for {bare!r}, in the whole column."
+    if UNIT_ALONE.fullmatch(bare):
+        named = f"NAME ({bare.strip('[]()')})"
+        return f"A unit: where this row holds units, remove it and write them in the names of the columns, as in {named!r}."
     if suffix := SUFFIX.fullmatch(bare):
         return f"Write the bare number: {suffix[1]}e{POWERS[suffix[2]]}, not {bare}."
     return UNIT_HINT if UNIT_BEHIND.fullmatch(bare) else TEXT_HINT

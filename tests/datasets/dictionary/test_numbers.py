@@ -23,6 +23,12 @@ from mlperf.datasets.dictionary.numbers import number_hint, parse_number
         ("0.1 s", "the unit stands in the column's name"),
         ("1.5k", "Write the bare number: 1.5e3, not 1.5k."),
         ("OOM", "nothing else"),
+        ("1.1D-05", "as Fortran writes it: write 1.1e-05 for '1.1D-05'"),
+        ("-4d3", "write -4e3 for '-4d3'"),
+        ("1.1±0.2", "Write the mean alone, 1.1 for '1.1±0.2', and the spread (0.2) in a column of its own"),
+        ("1.1e-3 +/- 2e-4 ms", "the mean alone, 1.1e-3 for '1.1e-3 +/- 2e-4 ms', and the spread (2e-4)"),
+        ("MB", "A unit: where this row holds units, remove it and write them in the names of the columns, as in 'NAME (MB)'"),
+        ("[ms]", "in the names of the columns, as in 'NAME (ms)'"),
     ],
 )
 def test_the_hint_is_the_remedy(text: str, words: str) -> None:
