@@ -13,6 +13,9 @@ from textwrap import fill
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from mlperf.core.arrays import FloatArray
 from mlperf.core.extras import require
 from mlperf.core.files import write_bytes_whole
 from mlperf.core.places import check_figure_type
@@ -75,6 +78,7 @@ def single_axes(width_in: float = 6.4, height_in: float = 4.2) -> Iterator[tuple
 def figure_bytes(figure: Figure, file_type: str) -> bytes:
     """The figure as a file's content; the same figure gives the same bytes."""
     stream = BytesIO()
+    name_logarithms(figure)
     take_literally(figure)
     with style(), warnings.catch_warnings():
         # A sign that no font here has is drawn as a box; older matplotlib says of a whole script that it does not know it.
@@ -85,6 +89,52 @@ def figure_bytes(figure: Figure, file_type: str) -> bytes:
         return stream.getvalue()
     # Indentation is a tenth of an SVG with many numbers; control characters are no XML.
     return b"\n".join(line.lstrip(b" ") for line in printable_lines(stream.getvalue().decode("utf-8")).encode("utf-8").split(b"\n"))
+
+
+MOST_DECADES, MARKS_A_DECADE, MARKS_AN_INCH = 3.0, 3, 2.0
+"""Logarithmic axes of more decades than these, or than have room for their marks, are labelled at powers of ten alone."""
+PLAIN_FROM, PLAIN_TO = 1e-4, 1e6
+LEAST_MARKS = 3
+
+
+def name_logarithms(figure: Figure) -> None:
+    """Label logarithmic axes of few decades at 1, 2 and 5 times powers of ten, or at round values, in plain numbers.
+
+    Labels that a figure has set stay. By itself matplotlib writes ``6e-01`` there, labels that lie upon each other, or one alone.
+    """
+    ticker = require("matplotlib.ticker", "report")
+    for axes in figure.axes:
+        width, height = figure.get_size_inches() * axes.get_position().size
+        for axis, inches in ((axes.xaxis, width), (axes.yaxis, height)):
+            if axis.get_scale() != "log" or not isinstance(axis.get_major_locator(), ticker.LogLocator):
+                continue
+            low, high = sorted(map(float, axis.get_view_interval()))
+            marks = log_marks(low, high, float(inches))
+            if marks:
+                axis.set_ticks(marks, labels=[f"{mark:,.6g}" for mark in marks])
+                axis.set_minor_locator(ticker.NullLocator())
+
+
+def log_marks(low: float, high: float, inches: float) -> list[float]:
+    """Where to label a logarithmic axis from ``low`` to ``high`` in plain numbers; empty where powers of ten do better."""
+    decades = float(np.log10(high / low)) if 0.0 < low < high else np.inf
+    if low < PLAIN_FROM or high > PLAIN_TO or decades > min(MOST_DECADES, MARKS_AN_INCH * inches / MARKS_A_DECADE):
+        return []
+    marks = round_values(np.array([low, high]))
+    if len(marks) >= LEAST_MARKS:
+        return marks
+    every = require("matplotlib.ticker", "report").MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(low, high)
+    return [float(f"{mark:.6g}") for mark in every if low <= mark <= high]
+
+
+def round_values(values: FloatArray) -> list[float]:
+    """1, 2 and 5 times powers of ten in the range of positive values; its ends where there are not two of these."""
+    if not values.size:
+        return []
+    low, high = float(values.min()), float(values.max())
+    tens = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    found = [head * 10.0**ten for ten in tens for head in (1.0, 2.0, 5.0) if low <= head * 10.0**ten <= high]
+    return found if len(found) > 1 else sorted({low, high})
 
 
 def take_literally(figure: Figure) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
-from mlperf.report.figures.figures import new_figure, style
+from mlperf.report.figures.figures import new_figure, round_values, style
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit
 
 if TYPE_CHECKING:
@@ -114,16 +114,6 @@ def draw_quantity(figure: Figure, planes: Sequence[tuple[Axes, Plane]]) -> None:
     ticks = round_values(known / size)
     bar.set_ticks(ticks, labels=[f"{float(f'{value:.3g}'):g}" for value in ticks])
     bar.ax.minorticks_off()
-
-
-def round_values(values: FloatArray) -> list[float]:
-    """1, 2 and 5 times powers of ten in the range of positive values; its ends where there are not two of these."""
-    if not values.size:
-        return []
-    low, high = float(values.min()), float(values.max())
-    tens = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-    found = [head * 10.0**ten for ten in tens for head in (1.0, 2.0, 5.0) if low <= head * 10.0**ten <= high]
-    return found if len(found) > 1 else sorted({low, high})
 
 
 def draw_plane(axes: Axes, plane: Plane, size: float, norm: Any) -> Any:

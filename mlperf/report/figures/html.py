@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -61,13 +62,27 @@ def html_page(title: str, parts: Sequence[Section | Picture], *, lead: str = "",
     jinja2 = require("jinja2", "report")
     source = files("mlperf.report").joinpath("templates/page.html.j2").read_text(encoding="utf-8")
     template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(source)
-    page: str = template.render(title=title, lead=lead, footer=footer, parts=[part_view(part, time_unit) for part in parts])
+    page: str = template.render(title=title, lead=lead, footer=footer, parts=part_views(parts, time_unit))
     return printable_lines(page)
 
 
 def write_page(path: Path, title: str, parts: Sequence[Section | Picture], *, lead: str = "", footer: str = "") -> None:
     """Render the page (see `html_page`) into a file, whole or not at all."""
     write_text_whole(path, html_page(title, parts, lead=lead, footer=footer))
+
+
+def part_views(parts: Sequence[Section | Picture], time_unit: str) -> list[dict[str, Any]]:
+    """What the template needs of all parts."""
+    views = [part_view(part, time_unit) for part in parts]
+    return [view | {"svg": with_own_ids(view["svg"], f"p{number}-")} for number, view in enumerate(views, 1)]
+
+
+_NAMES = re.compile(r'(?<=\sid=")|(?<=href="#)|(?<=url\(#)')
+
+
+def with_own_ids(svg: str, prefix: str) -> str:
+    """A picture whose ids begin with ``prefix``: pictures share names of letters and marks, and a page may have each id once."""
+    return _NAMES.sub(prefix, svg)
 
 
 def part_view(part: Section | Picture, time_unit: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from mlperf.report.figures.figures import PALETTE, single_axes
+from mlperf.report.figures.figures import PALETTE, add_caption, single_axes
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, percent_text
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def operations_by_pattern(
         axes.set(ylabel=label, title=title, ylim=(0, None))
         name_patterns(axes, list(map(str, series.index)), f"pattern, in the order of N = {series.columns[-1]}")
         axes.legend(loc="upper left")
-        figure.supxlabel(f"operations: executions of the innermost statement; cycles: {clock}", fontsize=7.0)
+        add_caption(figure, f"operations: executions of the innermost statement; cycles: {clock}")
     return figure
 
 

@@ -134,18 +134,25 @@ def detailed_figure(result: Prediction, bars: dict[str, dict[str, float]], title
     return figure
 
 
+MOST_BARS = 40
+"""As thin as this part of the range, bars of far counts are still seen."""
+
+
 def draw_distributions(axes: Axes, result: Prediction, name: str) -> None:
     """Probabilities of one count by the equations, and as simulated; dashed lines are means."""
     drawn = [(source, found) for source, _, which, found in every_distribution(result) if which == name]
     step = float(np.min([np.diff(found.values).min() for _, found in drawn if found.values.size > 1], initial=np.inf))
     width = step if np.isfinite(step) else 1.0
     highest = max(float(found.probabilities.max()) for _, found in drawn)
+    low, high = (min(found.quantile(0.001) for _, found in drawn), max(found.quantile(0.999) for _, found in drawn))
+    # Counts are whole: a bar of a count reaches half a count to either side, or as far as the eye needs, and not below none.
+    bar = min(0.9 * width, max(0.9, (high - low) / MOST_BARS))
     for (source, found), color, filled in zip(drawn, PALETTE, (True, False), strict=False):
         if filled:
             axes.bar(
                 found.values,
                 found.probabilities,
-                width=0.9 * width,
+                width=bar,
                 color=color,
                 alpha=0.75,
                 linewidth=0,
@@ -154,8 +161,7 @@ def draw_distributions(axes: Axes, result: Prediction, name: str) -> None:
         else:
             axes.plot(found.values, found.probabilities, color=color, marker="o", markersize=3.0, linewidth=1.0, label=source)
         axes.plot([found.mean] * 2, [0.0, highest], color=color, linewidth=1.0, linestyle="--")
-    low, high = (min(found.quantile(0.001) for _, found in drawn), max(found.quantile(0.999) for _, found in drawn))
-    axes.set(xlim=(low - 0.75 * width, high + 1.5 * width), ylim=(0.0, highest * (1.05 + 0.15 * len(drawn))))
+    axes.set(xlim=(max(low - 0.75 * width, -0.75 * bar), high + 1.5 * width), ylim=(0.0, highest * (1.05 + 0.15 * len(drawn))))
     axes.set(xlabel=f"{COUNTED[name]}; dashed: mean", ylabel="probability")
     axes.set_title(COUNTED[name].partition(" (")[0].capitalize(), fontsize=9)
     axes.legend(loc="upper right", fontsize=7.5, ncols=len(drawn))

@@ -150,6 +150,8 @@ def recommendations(result: Prediction) -> list[str]:
     return [f"{count} of {len(result.cnn)} configurations: a raised flag names what no equation sees (--simulate)."]
 
 
+MOST_CONFIGURATIONS = 8
+"""In a picture."""
 LONGEST_NAME = 20
 """Letters of a network's name in a picture; what runs it stands behind."""
 
@@ -157,14 +159,15 @@ LONGEST_NAME = 20
 def prediction_figure(result: Prediction) -> Figure:
     """Bars of both threads' components, for at most eight configurations; of one configuration its distributions as well."""
     bars = {}
-    for index in range(min(8, len(result.cnn))):
+    for index in range(min(MOST_CONFIGURATIONS, len(result.cnn))):
         name = in_short(result.cnn[index], LONGEST_NAME)
         label = f"{name}, {int(result.run.n_nodes[index])} x {int(result.run.n_gpus_per_node[index])} GPUs"
         label = f"{label}, sub-batch {int(result.run.subbatch_size[index])}"
         for thread, parts in (("GPU", result.gpu_breakdown_s), ("update", result.update_breakdown_s)):
             bars[f"{label}: {thread}"] = {name: float(part[index]) for name, part in parts.items()}
     if len(result.cnn) > 1 or result.minibatch is None:
-        return component_bars(bars, title="One iteration of each thread")
+        some = f", first {MOST_CONFIGURATIONS} of {len(result.cnn)} configurations" if len(result.cnn) > MOST_CONFIGURATIONS else ""
+        return component_bars(bars, title=f"One iteration of each thread{some}")
     threads = {f"{name.rpartition(': ')[2]} thread": parts for name, parts in bars.items()}
     return detailed_figure(result, threads, f"One iteration of each thread: {next(iter(bars)).rpartition(': ')[0]}")
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 AXES = ("n_nodes", "subbatch_size")
 QUANTITIES = {
     "epoch_s": "epoch",
-    "cost": "cost of an epoch",
+    "cost": "cost of an epoch (currency of the machine's price)",
     "energy_j": "energy of an epoch",
     "time_to_target_s": "time to the target",
     "mean_minibatch_size": "mean mini-batch (samples)",

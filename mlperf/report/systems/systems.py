@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import UsageError
-from mlperf.core.extras import require
 from mlperf.report.figures.figures import PALETTE, in_short, single_axes
 from mlperf.report.figures.plots import component_bars
 from mlperf.report.pages.answers import asked_text, objective_text, reasons_of, sizes_text, total_text, worth_telling
@@ -196,9 +195,6 @@ def search_figure(result: SystemSearch) -> Figure:
         )
         title = f"{result.cnn} on {result.machine}, {result.system}"
         axes.set(xscale="log", yscale="log", xlabel="GPUs", ylabel=f"epoch ({unit})", title=title)
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(require("matplotlib.ticker", "report").LogFormatter())
-            axis.set_minor_formatter(require("matplotlib.ticker", "report").LogFormatter(minor_thresholds=(2, 0.7)))
         axes.legend()
     return figure
 

@@ -84,6 +84,7 @@ def job_figure(job: TrainingJob) -> Figure:
         axes.plot(at, job.steps["measured_s"], color=PALETTE[0], marker="o", label="measured")
         axes.plot(at, job.steps["no_gaps_s"], color=PALETTE[1], marker="o", label="without gaps")
         axes.axhline(job.ideal_s, color="#666666", linewidth=0.9, label="every operation typical")
-        axes.set(xlabel="step (in the order of the trace)", ylabel="s", title=f"{job.name}: step time", ylim=(0.0, None))
+        axes.set(xlabel="step (in the order of the trace)", ylabel="step time (s)", ylim=(0.0, None))
+        axes.set_title(f"{job.name}: step time")
         axes.legend()
     return figure

@@ -103,7 +103,7 @@ def steps_figure(found: StepParts) -> Figure:
             values = found.steps[name].to_numpy() * 1e3
             axes.bar(at, values, bottom=below, color=colour, label=label)
             below += values
-        axes.set(xlabel="step", ylabel="ms", title="where the time of each step goes")
+        axes.set(xlabel="step", ylabel="time (ms)", title="where the time of each step goes")
         axes.legend()
     return figure
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mlperf.planning.run_prediction import Prediction
-from mlperf.report.figures.heatmap import Plane, round_values, search_maps
+from mlperf.report.figures.heatmap import Plane, search_maps
 from mlperf.report.pages.prediction_details import detail_sections, simulation
 from mlperf.report.text.tables import column_view
 from mlperf.report.text.views import result_figure
@@ -99,12 +99,14 @@ def test_planes_of_one_quantity_share_a_scale() -> None:
     assert [len(axes.patches) for axes in figure.axes[:3]] == [1, 0, 0]
 
 
-def test_scale_values_are_round() -> None:
-    assert round_values(np.array([0.8, 33.0])) == [1.0, 2.0, 5.0, 10.0, 20.0]
-    assert round_values(np.zeros(0)) == []
+def test_bars_of_a_count_do_not_reach_far_below_none() -> None:
+    """Sub-batches of 4: a bar of 0 as wide as a step would reach to -2 samples."""
+    axes = result_figure(predicted(1)).axes[1]
+    assert axes.get_xlim()[0] >= -1.0
+    assert min(bar.get_x() for bar in axes.patches) == pytest.approx(-0.45)
 
 
-def test_a_scale_without_two_round_values_is_labelled_at_its_ends() -> None:
-    assert round_values(np.array([2.104, 3.0, 4.906])) == [2.104, 4.906]
-    assert round_values(np.array([1.7, 2.5])) == [1.7, 2.5]
-    assert round_values(np.array([1.7])) == [1.7]
+def test_a_picture_of_the_first_configurations_says_so() -> None:
+    heading = result_figure(predicted(10)).get_suptitle()
+    assert heading == "One iteration of each thread, first 8 of 10 configurations"
+    assert result_figure(predicted(8)).get_suptitle() == "One iteration of each thread"

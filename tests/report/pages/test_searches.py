@@ -66,6 +66,13 @@ def test_the_energy_of_a_plane_is_drawn_in_the_unit_that_reads_best() -> None:
         assert f"energy of an epoch ({unit})" in [axes.get_ylabel() for axes in figure.axes]
 
 
+def test_the_scale_of_prices_says_whose_currency_it_is() -> None:
+    whole = found(2)
+    grid, best = (table.assign(cost=2.0) for table in (whole.grid, whole.best))
+    figure = result_figure(replace(whole, objective="cost", grid=grid, best=best))
+    assert "cost of an epoch (currency of the machine's price)" in [axes.get_ylabel() for axes in figure.axes]
+
+
 def test_energy_is_told_in_watt_hours_and_what_no_window_asks_for_is_not() -> None:
     windowed = found(2)
     table = windowed.best.assign(energy_j=[7.2e3, 14.4e3])

@@ -54,3 +54,10 @@ def test_the_figure_is_the_curve_where_there_is_one() -> None:
     pytest.importorskip("matplotlib")
     assert plan_figure(planned(scaling=(1, 2, 4))).axes[0].get_xlabel() == "machines"
     assert [label.get_text() for label in plan_figure(planned()).axes[0].get_yticklabels()] == ["fc1", "fc2", "fc3", "fc4"]
+
+
+def test_labels_of_many_machines_leave_room_for_each_other() -> None:
+    axes = plan_figure(planned(scaling=tuple(range(1, 41, 3)))).axes[0]
+    labels = [label.get_text() for label in axes.get_xticklabels()]
+    assert labels == ["1", "4", "7", "10", "13", "16", "19", "25", "31", "40"]
+    assert not axes.xaxis.get_minorticklocs().size

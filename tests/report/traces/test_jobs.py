@@ -49,6 +49,7 @@ def test_sections_hold_groups_assumptions_and_notes(tmp_path: Path) -> None:
 
 def test_the_figure_has_a_point_a_step(tmp_path: Path) -> None:
     (axes,) = job_figure(slow_worker(tmp_path, 3.0)).axes
+    assert axes.get_ylabel() == "step time (s)"
     measured, no_gaps, _ = axes.lines
     assert len(measured.get_xdata()) == 8
     assert list(measured.get_ydata()) == pytest.approx([3.1, 3.13] * 4)

@@ -46,6 +46,7 @@ def test_shares_of_a_step(tmp_path: Path) -> None:
     found = decompose(table, steps_of_ranks(table)[0])
     assert "187 us a step: 53.5 % computation, 26.7 % collective operations alone, 19.8 % device idle" in steps_answer(found).text()
     assert next(section.title for section in steps_sections(found)) == "Where the time of a step goes"
+    assert steps_figure(found).axes[0].get_ylabel() == "time (ms)"
     tops = [bar.get_y() + bar.get_height() for bar in steps_figure(found).axes[0].patches]
     assert abs(max(tops) - 0.187) < 1e-9
 
