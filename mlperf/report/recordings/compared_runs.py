@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlperf.report.figures.figures import PALETTE, single_axes
+from mlperf.report.figures.figures import GREY, PALETTE, single_axes
 from mlperf.report.text.answer import Answer, count_text, plain_time
 from mlperf.report.text.numbers import number_text, percent_text
 from mlperf.report.text.views import Section
@@ -87,6 +87,8 @@ def compared_figure(found: ComparedRuns) -> Figure:
             colour = PALETTE[number]
             axes.plot(runs["run"][own & has_say], runs["value"][own & has_say], "o", color=colour, label=name)
             axes.plot(runs["run"][own & ~has_say], runs["value"][own & ~has_say], "o", color=colour, fillstyle="none")
+        if not has_say.all():
+            axes.plot([], [], "o", color=GREY, fillstyle="none", label="without a say (warm-up, failed)")
         axes.set(xlabel="run", ylabel="s" if found.is_time else "value", title="runs in their order")
         axes.legend()
     return figure

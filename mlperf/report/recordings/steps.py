@@ -57,6 +57,6 @@ def steps_figure(found: RunSteps) -> Figure:
             values = own[f"{name}_s"].to_numpy() * 1e3
             axes.bar(at, values, bottom=below, width=1.0, color=PALETTE[number % len(PALETTE)], label=name)
             below += values
-        axes.set(xlabel="step", ylabel="ms", title="where the time of each step goes")
+        axes.set(xlabel="step", ylabel="time (ms)", title="where the time of each step goes")
         axes.legend()
     return figure

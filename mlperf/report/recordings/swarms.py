@@ -64,7 +64,7 @@ def swarms_figure(found: Swarms) -> Figure:
             _lane(axes, lane, found.activity_s[row["swarm"]], (found.start_s, found.end_s), PALETTE[row["swarm"] % len(PALETTE)])
         labels = [_label(row["name"], row["place"]) for row in frame.to_dict("records")]
         axes.set_yticks(np.arange(len(frame)) + 0.4, labels)
-        axes.set(xlabel="s", ylim=(len(frame), -0.2), title="when each swarm works")
+        axes.set(xlabel="time (s)", ylim=(len(frame), -0.2), title="when each swarm works")
         axes.set_xlim(0.0, found.end_s - found.start_s)
         axes.grid(visible=False, axis="y")
     return figure

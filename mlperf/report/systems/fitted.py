@@ -223,5 +223,5 @@ def _parts(axes: Axes, result: FittedRows, devices: FloatArray, rows: list[int],
     is_turned = len(labels) > MOST_BARS // 2 and max(map(len, labels)) > LONG_LABEL
     axes.set_xticks(list(places), labels, rotation=90 if is_turned else 0)
     title = f"parts of a {'step' if result.target == 'step_s' else 'period'}{f', {in_short(label, 24)}' if label else ''}"
-    axes.set(ylabel="ms", title=title, xlim=(-0.8, len(chosen) - 0.2), ylim=(0, HEADROOM * float(below.max())))
+    axes.set(ylabel="time (ms)", title=title, xlim=(-0.8, len(chosen) - 0.2), ylim=(0, HEADROOM * float(below.max())))
     axes.legend(ncols=2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,15 @@ def test_tables_notes_and_every_value() -> None:
     assert len(runs.frame) == 160
     (axes,) = compared_figure(found).axes
     assert axes.get_ylabel() == "s"
+
+
+def test_hollow_runs_are_explained_where_there_are_some() -> None:
+    found = compare_times(A, A * 0.7)
+    names = compared_figure(found).axes[0].get_legend_handles_labels()[1]
+    assert names == ["A", "B"]
+    runs = found.runs.assign(use=["warm-up", *["compared"] * (len(found.runs) - 1)])
+    names = compared_figure(replace(found, runs=runs)).axes[0].get_legend_handles_labels()[1]
+    assert names == ["A", "B", "without a say (warm-up, failed)"]
 
 
 def test_the_ratio_of_medians_stands_beside_medians() -> None:

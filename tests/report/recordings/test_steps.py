@@ -35,5 +35,6 @@ def test_phases_then_processor_then_every_step(found: RunSteps) -> None:
 
 def test_the_figure_stacks_the_phases(found: RunSteps) -> None:
     (axes,) = steps_figure(found).axes
+    assert axes.get_ylabel() == "time (ms)"
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["load", "forward", "other"]
     assert len(axes.patches) == 3 * 8

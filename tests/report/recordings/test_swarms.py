@@ -47,6 +47,7 @@ def test_sections_hold_swarms_followers_and_notes(found: Swarms) -> None:
 
 def test_the_figure_has_a_lane_for_each_swarm_as_high_as_its_activity(found: Swarms) -> None:
     axes = swarms_figure(found).axes[0]
+    assert axes.get_xlabel() == "time (s)"
     assert [label.get_text() for label in axes.get_yticklabels()] == [
         "idle (processor)",
         "gemm (processor)",

@@ -44,6 +44,7 @@ def test_a_line_holds_rows_that_differ_in_devices_alone(model: SystemFit) -> Non
     assert lines_of(result, devices) == {"subbatch size 16": [2, 0, 4], "subbatch size 64": [3, 1, 5]}
     figure = fitted_figure(result)
     rates, parts = figure.axes
+    assert parts.get_ylabel() == "time (ms)"
     points = [np.asarray(each.get_offsets()) for each in rates.collections if type(each).__name__ == "PathCollection"]
     drawn = np.sort(np.concatenate(points)[:, 1])
     assert drawn == pytest.approx(np.sort(result.further["samples_per_s"].to_numpy(float)))
