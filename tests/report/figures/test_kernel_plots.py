@@ -7,7 +7,6 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from mlperf.report.figures.figures import figure_bytes
 from mlperf.report.figures.kernel_plots import operations_by_pattern
 
 
@@ -17,7 +16,7 @@ def test_where_cycles_come_from_is_told_inside_of_the_picture() -> None:
     rows = rows.assign(operations_per_cycle=[1.0, 2.0], operations_per_s=[1e9, 2e9])
     clock = "a virtual machine on AMD EPYC family 25 model 1: time stamp counter, 2.445 GHz; the true core clock is unknown"
     figure = operations_by_pattern(rows, clock=clock)
-    figure_bytes(figure, "svg")
+    figure.draw_without_rendering()
     told = figure.get_window_extent()
     caption = figure.findobj(lambda artist: getattr(artist, "get_text", str)().startswith("operations:"))[0].get_window_extent()
     assert told.x0 <= caption.x0
