@@ -61,6 +61,11 @@ def have_units(cells: pd.Series[Any]) -> bool:
     return all_match(cells, WITH_UNIT)
 
 
+def have_several_units(cells: pd.Series[Any]) -> bool:
+    """Whether every text is a number with a unit behind, and not all with the same: ``"900 us"``, ``"1.8 ms"``."""
+    return have_units(cells) and cells.map(lambda text: UNIT.sub("", text)).nunique() > 1
+
+
 def unit_remedy(cells: Iterable[str], name: str) -> str:
     """How to write such a column, by its first cell: without the suffix, or with the unit in the name.
 

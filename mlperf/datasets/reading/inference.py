@@ -11,7 +11,16 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray
 from mlperf.datasets.dictionary.numbers import DECIMAL_COMMA, MISSING_WORDS, NOT_FINITE, TEXT_HINT, number_hint
-from mlperf.datasets.reading.cell_kinds import are_dates, are_foreign_numbers, are_grouped, are_hex, clock_remedy, have_units
+from mlperf.datasets.reading.cell_kinds import (
+    are_dates,
+    are_foreign_numbers,
+    are_grouped,
+    are_hex,
+    clock_remedy,
+    have_several_units,
+    have_units,
+    unit_remedy,
+)
 
 DROP_HINT = "leave out rows with missing cells (na='drop', --na drop)"
 MISSING_HINT = f"Fill the cell, or {DROP_HINT}."
@@ -163,6 +172,9 @@ def odd_hint(cells: pd.Series[Any], row: int, decimal: str, advice: str) -> str:
     text = str(cells.iloc[row])
     if advice == OTHER_TARGET and (clock := clock_remedy(text.strip())):
         return clock
+    if advice == OTHER_TARGET and have_several_units(filled := cells[cells.str.strip() != ""].str.strip()):
+        remedy = unit_remedy(filled, str(cells.name))
+        return f"{remedy[0].upper()}{remedy[1:]}."
     hint = POINT_HINT if decimal == "," and "." in text else number_hint(text)
     parts = (EMPTY_INSTEAD if advice != OTHER_TARGET else "",) if hint == TEXT_HINT else ()
     return " ".join(part for part in (hint, *parts, advice) if part)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
+import mlperf
+from mlperf.core.errors import DataError
 from mlperf.datasets.reading.cell_kinds import (
     are_dates,
     are_foreign_numbers,
@@ -186,3 +190,11 @@ def test_dates_are_no_durations_and_other_texts_nothing() -> None:
         assert clock_remedy(text).startswith("A date, or a time of day, is no duration")
     for text in ("", "A100", "16:9:4:3", "0.1 s", "12 ms", "a1b2", "ratio 3:4", "12:75"):
         assert clock_remedy(text) == ""
+
+
+def test_a_target_in_several_units_is_told_to_have_one(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("n,time\n1,900 us\n2,1.8 ms\n3,2.7 ms\n4,0.0036 s\n", encoding="utf-8")
+    with pytest.raises(DataError, match="got '900 us'") as refused:
+        mlperf.train(path, target="time")
+    assert refused.value.hint == "Write bare numbers in one unit, and the unit in the name: 'time (us)'."
