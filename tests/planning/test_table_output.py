@@ -10,6 +10,7 @@ import pytest
 
 import mlperf
 from mlperf.core.errors import UsageError
+from mlperf.datasets.reading.grid import EVERY_DIGIT
 from mlperf.planning import table_output
 from mlperf.planning.table_output import write_rows
 from mlperf.planning.table_prediction import RowPredictions, predict_rows
@@ -28,7 +29,7 @@ def found() -> RowPredictions:
 def test_the_file_holds_the_frame_with_all_digits(found: RowPredictions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table_output, "CHUNK", 7)
     told = write_rows(found, tmp_path / "out.csv")
-    again = pd.read_csv(tmp_path / "out.csv", keep_default_na=True, float_precision="round_trip")
+    again = pd.read_csv(tmp_path / "out.csv", keep_default_na=True, **EVERY_DIGIT)
     expected = found.to_frame()
     assert list(again) == list(expected)
     np.testing.assert_array_equal(again["predicted_time_s"], expected["predicted_time_s"])

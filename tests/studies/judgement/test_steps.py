@@ -18,8 +18,10 @@ def test_the_protocol() -> None:
     assert found.trained_on == "gpu-h100-layers"
     assert [(each.name, each.campaign, each.backend, dict(each.limits)) for each in found.sets] == [
         ("known_networks", "gpu-h100-zoo", None, {"busy": 0.15, "stream": 0.15}),
+        ("todays_networks", "gpu-h100-zoo", None, {"busy": 0.25, "stream": 0.25}),
         ("another_program", "gpu-h100", "cuda-library", {"stream": 0.2}),
     ]
+    assert [len(each.cnns) for each in found.sets] == [6, 5, 0]
     assert found.coverage == 0.85
 
 
