@@ -11,7 +11,7 @@ from mlperf.cli.framework.given import refuse_idle
 from mlperf.cli.framework.options import jobs_option, machines_option, minibatch_option, output_options, plot_option, seed_option
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.systems import FITTED, digests_of, is_fitted
-from mlperf.cli.framework.values import FOLDER, NEW_FILE, NEW_PAGE, OLD_FILE, Counts, Window, Words
+from mlperf.cli.framework.values import FOLDER, NEW_FILE, NEW_PAGE, OLD_MODEL, Counts, Window, Words
 from mlperf.core.errors import UsageError
 
 OF_MODELS = ("components", "html_path", "as_statsmodels", "n_jobs")
@@ -45,7 +45,7 @@ Examples:
 )
 @click.option("--only", type=Counts(), help="Only these figures: 7,9:11.")
 @click.option("--format", "formats", type=Words(FORMATS), multiple=True, default=("svg",), help="Of figures; may be repeated.")
-@click.option("--model", "model_path", type=OLD_FILE, help="Whose predictions to draw.")
+@click.option("--model", "model_path", type=OLD_MODEL, help="Whose predictions to draw: a file, or a shipped name.")
 @click.option("--cnn", "cnns", multiple=True, help="Network of the campaign to draw; may be repeated.")
 @machines_option
 @click.option("--second", metavar="CAMPAIGN", help="Campaign of a second machine, for figure 13.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from mlperf.studies.paper.figure_inputs import FigureInputs
 from mlperf.training.gradient.gradient import PREDICTOR, GradientModel
 from mlperf.training.gradient.gradient_accuracy import fit_without, predicted_steps
 from mlperf.training.gradient.gradient_data import STEP_KEYS, GradientData, waited_steps
+from mlperf.training.model import Model
 
 PAPER = "paper"
 SUBBATCH_OF_PAPER = 4
@@ -55,9 +57,21 @@ def gradient_steps(material: FigureInputs) -> tuple[pd.DataFrame, str]:
         how.append("networks are predicted by models fitted on other networks (folds)")
     if unseen:
         parts.append(predicted_steps(model.gradient, own_isolated(material, unseen), methods)[[*STEP_KEYS, *columns]])
-        how.append(f"{'other ' if seen else ''}networks are predicted by a model that has not seen them")
+        how.append(f"{'other ' if seen else ''}networks are predicted by a model that {not_seen(model, unseen)}")
     predicted = pd.concat(parts, ignore_index=True).rename(columns={f"{PREDICTOR}_s": "predicted_s", f"{PAPER}_s": "paper_s"})
     return spread.merge(predicted, on=STEP_KEYS, how="left"), "; ".join(how)
+
+
+def not_seen(model: Model, cnns: Sequence[str], who: str = "them") -> str:
+    """What a model of other data knows of networks: nothing, or as much as the names of those that it was trained on tell.
+
+    A campaign that grew since, or a part of one, is other data with networks of the same names, and maybe the same rows.
+    """
+    named = [name for name in cnns if name in model.cnns]
+    if not named:
+        return f"has not seen {who}"
+    some = "" if len(named) == len(cnns) else f"{len(named)} of "
+    return f"was trained on other data with networks of {some}these names, and may have seen {who}"
 
 
 def own_isolated(material: FigureInputs, cnns: list[str]) -> GradientData:
@@ -101,7 +115,7 @@ def kernel_shares(material: FigureInputs) -> tuple[pd.DataFrame, str, int, str]:
     if given is not None and isinstance(kernels, GradientModel) and not (material.is_own_model and cnn in given.cnns):
         model = kernels
         calls = model.described(calls.drop(columns=["isolated_s", "isolated_in_domain"]), material.campaign.cnns)
-        how = "predicted by a model that has not seen the network"
+        how = f"predicted by a model that {not_seen(given, [cnn], 'the network')}"
     else:
         own = material.characteristics
         model, train, test = fit_without(own.data, [cnn], methods=(PREDICTOR, PAPER), table=own.table, seed=material.seed)

@@ -46,6 +46,16 @@ def test_figures_are_listed_and_skips_have_reasons(small_campaign: Path, tmp_pat
     assert "runs.csv" in invoke(*words, "9").stdout
 
 
+def test_a_model_that_ships_gives_its_predictions_to_figures(small_campaign: Path, tmp_path: Path) -> None:
+    words = ["report", str(small_campaign), "--figures", str(tmp_path), "--only", "7", "--model", "cpu-epyc", "--format", "csv"]
+    result = printed(*words)
+    assert [item["number"] for item in result["drawn"]] == [7]
+    # A part of what it was trained on is other data, of the same networks.
+    assert "was trained on other data with networks of these names, and may have seen them" in result["drawn"][0]["caption"]
+    with pytest.raises(SystemExit):
+        raise invoke("report", "cpu-epyc", "--figures", str(tmp_path), "--model", "nowhere").exception or AssertionError
+
+
 @pytest.fixture
 def run_folder(tmp_path: Path) -> Path:
     """One node, one worker, two iterations of a tenth of a second a part."""
