@@ -63,7 +63,7 @@ WHY = """
 - *Networks of today* hold layer norms, attention, gates and filters of single maps, which no training network has: batch norms,
   convolutions and activations of the same sizes stand in for them. ConvNeXt and ViT are met within 12 % from four images on. For
   filters of single maps the convolutions that they are taken for are too slow (EfficientNet, MobileNetV3: the device is told to be
-  busy for 11 to 48 % longer). The host launched small networks in 48 to 56 µs a call where it took 69 in the training campaign; no
+  busy for 11 to 48 % longer). The host launched small networks in 48 to 60 µs a call where it took 69 in the training campaign; no
   interval tells that, and FLOPs and layers alone are nearer in the stream (20.4 %). Attention, one call here, is several launches
   there (ViT of one image, -40 %).
 """

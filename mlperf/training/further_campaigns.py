@@ -37,8 +37,8 @@ def with_further(
     Raises
     ------
     DataError
-        A campaign lacks a table, has no rows of the engine, was measured on another machine, or has another network of the same
-        name.
+        A campaign is given twice, lacks a table, has no rows of the engine, was measured on another machine, or has another network
+        of the same name.
     UsageError
         Counters were asked for.
     """
@@ -62,6 +62,8 @@ def with_further(
 
 
 def _check_same(campaign: Campaign, other: Campaign, engine: str) -> None:
+    if other.sha256 == campaign.sha256:
+        raise DataError("got the campaign itself, expected a further one: its rounds would count twice", place=str(other.path))
     for name in TABLES:
         other.table(name)
     other.backend(engine)

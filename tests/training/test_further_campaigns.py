@@ -49,10 +49,13 @@ def test_two_parts_make_the_model_of_both(whole: Campaign) -> None:
 
 
 def test_a_network_measured_twice_has_the_rounds_of_both(whole: Campaign) -> None:
-    once, twice = (gradient_data(each, None).steps for each in (whole, with_further(whole, [whole], None)))
+    again = replace(whole, sha256="measured again")
+    once, twice = (gradient_data(each, None).steps for each in (whole, with_further(whole, [again], None)))
     assert (twice["n_rounds"] == 2 * once["n_rounds"]).all()
     assert twice["step_s"].tolist() == once["step_s"].tolist()
     assert with_further(whole, [], None) is whole
+    with pytest.raises(DataError, match="got the campaign itself"):
+        with_further(whole, [whole], None)
 
 
 def test_another_machine_is_refused(halves: tuple[Campaign, Campaign]) -> None:
@@ -63,15 +66,15 @@ def test_another_machine_is_refused(halves: tuple[Campaign, Campaign]) -> None:
 
 def test_another_network_of_the_same_name_is_refused(whole: Campaign) -> None:
     first, second = list(whole.cnns)[:2]
-    swapped = replace(whole, cnns={**whole.cnns, first: replace(whole.cnns[second], name=first)})
+    swapped = replace(whole, sha256="", cnns={**whole.cnns, first: replace(whole.cnns[second], name=first)})
     with pytest.raises(DataError, match=f"cnns: got another network '{first}' than"):
         with_further(whole, [swapped], None)
 
 
 def test_what_the_other_lacks_is_named(whole: Campaign) -> None:
     with pytest.raises(DataError, match=r"expected also steps.csv"):
-        with_further(whole, [replace(whole, steps=None)], None)
-    renamed = replace(whole, kernels=whole.table("kernels").assign(backend="torch"))
+        with_further(whole, [replace(whole, sha256="", steps=None)], None)
+    renamed = replace(whole, sha256="", kernels=whole.table("kernels").assign(backend="torch"))
     with pytest.raises(DataError, match="got backend 'numpy', expected one of torch"):
         with_further(whole, [renamed], None)
     with pytest.raises(UsageError, match="got further campaigns and dwc-b, expected one of them"):
