@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from operator import index
 from typing import Any
 
 from mlperf.core.errors import DataError
@@ -21,35 +20,6 @@ ROWS_OF_TOKENS = ("mc", "nc")
 MAPS_LAST = ("bhwc", TOKENS_FIRST, STEPS_FIRST, *ROWS_OF_TOKENS)
 LAYOUTS = (MAPS_FIRST, FLAT, TOKENS_LAST, *MAPS_LAST)
 """Orders in which a foreign tensor may hold maps or tokens."""
-
-SHAPE_HINT = "As in (3, 224, 224); the size of a batch may stand before them, and an example batch in their place."
-
-
-def sample_shape(given: Any, place: str) -> Shape:
-    """Shape of one sample: maps, height and width.
-
-    Parameters
-    ----------
-    given : sequence of int, or array
-        Maps, height and width; or the size of a batch and these; or something with such a ``shape``, of which nothing else is read.
-    place : str
-        For messages.
-
-    Raises
-    ------
-    DataError
-        Not three or four whole numbers >= 1.
-    """
-    sizes = getattr(given, "shape", given)
-    try:
-        numbers = tuple(index(size) for size in sizes)
-    except TypeError:
-        numbers = ()
-    if len(numbers) not in (3, 4) or min(numbers) < 1:
-        got = tuple(sizes) if hasattr(given, "shape") else given
-        raise DataError(f"got {got!r:.60}, expected (maps, height, width)", place=f"{place}, input_shape", hint=SHAPE_HINT)
-    return Shape(*numbers[-3:])
-
 
 _LAYOUTS = {"flatten": FLAT, "fc": FLAT, "select_token": FLAT, "tokens": TOKENS_LAST, "embedding": TOKENS_FIRST}
 """Order of what a kind of layer writes; other kinds keep that of what they read."""
@@ -97,6 +67,10 @@ class Imported:
         Names of constants that hold one number which is learnt.
     learnt : dict
         By constant tensor, what it was computed from: learnt numbers by the name of the tensor that holds them.
+    partly_learnt : dict
+        By constant vector, sizes of the parts that it is joined of, and whether each is learnt.
+    parted : set
+        Names of concatenations of linear layers that the foreign graph has as one, of which only some maps have a learnt bias.
     """
 
     name: str
@@ -117,6 +91,8 @@ class Imported:
     tokens: str = ""
     learnt_numbers: set[str] = field(default_factory=set)
     learnt: dict[str, dict[str, int]] = field(default_factory=dict)
+    partly_learnt: dict[str, list[tuple[int, bool]]] = field(default_factory=dict)
+    parted: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.shapes[NETWORK_INPUT] = self.input_shape
@@ -132,7 +108,7 @@ class Imported:
 
     def add_core(self, tensor: str, n_maps: int, factors: Sequence[Piece], **numbers: Any) -> None:
         """The products of an attention; `finish` makes it whole. ``factors`` are queries, keys and values, as foreign tensors."""
-        pieces = tuple((self._writer(source), first, size) for source, first, size in factors)
+        pieces = tuple(self._piece(*factor) for factor in factors)
         layer = Layer(self._free_name(tensor), "attend", inputs=tuple(writer for writer, *_ in pieces), **numbers)
         self.shapes[layer.name] = replace(self.shapes[pieces[0][0]], n_maps=n_maps)
         self.layers.append(layer)
@@ -178,8 +154,10 @@ class Imported:
 
     def part(self, tensor: str, source: str, first: int, n_maps: int) -> None:
         """``tensor`` is ``n_maps`` maps of ``source``, from number ``first`` on; all of them are the same tensor."""
-        if n_maps == self.shape(source).n_maps:
+        writer, first, n_maps = self._piece(source, first, n_maps)
+        if n_maps == self.shapes[writer].n_maps:
             self.same(tensor, source)
+            self.aliases[tensor] = writer
         else:
             self.add(tensor, "part", [source], first=first, n_maps=n_maps)
 
@@ -287,15 +265,38 @@ class Imported:
         self.add(tensor, kind, [source])
         return True
 
-    def add_bias(self, tensor: str, source: str) -> bool:
-        """Give the layer that wrote ``source`` a bias and call the sum ``tensor``; False where that layer cannot have one."""
+    def add_bias(self, tensor: str, source: str, parts: Sequence[tuple[int, bool]] = ()) -> bool:
+        """Give the layer that wrote ``source`` a bias and call the sum ``tensor``; False where that layer cannot have one.
+
+        Of ``parts`` of its maps, given by sizes and whether their biases are learnt, each becomes a layer of its own.
+        """
         name = self._writer(source)
         for place, layer in enumerate(self.layers):
-            if layer.name == name and layer.kind in ("conv", "fc") and not layer.bias:
-                self.layers[place] = replace(layer, bias=True)
+            if layer.name == name and layer.kind in ("conv", "fc") and not layer.bias and (not parts or layer.groups == 1):
+                self.layers[place : place + 1] = self._by_bias(layer, parts) if parts else [replace(layer, bias=True)]
                 self.same(tensor, source)
                 return True
         return False
+
+    def _by_bias(self, layer: Layer, parts: Sequence[tuple[int, bool]]) -> list[Layer]:
+        """The layer as one for each part of its maps, and these joined under its name."""
+        names = [self._free_name(f"{layer.name}_{number}") for number in range(len(parts))]
+        found = [replace(layer, name=name, n_maps=size, bias=bias) for name, (size, bias) in zip(names, parts, strict=True)]
+        self.shapes.update({each.name: replace(self.shapes[layer.name], n_maps=each.n_maps) for each in found})
+        self.parted.add(layer.name)
+        return [*found, Layer(layer.name, "concat", inputs=tuple(names))]
+
+    def _piece(self, source: str, first: int, n_maps: int) -> Piece:
+        """Who writes some maps of a tensor: of a linear layer that was parted the part, where they lie in one."""
+        writer = self._writer(source)
+        layer = next((each for each in self.layers if each.name == writer and writer in self.parted), None)
+        start = first
+        for name in layer.inputs if layer is not None else ():
+            size = self.shapes[name].n_maps
+            if start >= 0 and start + n_maps <= size:
+                return name, start, n_maps
+            start -= size
+        return writer, first, n_maps
 
     def shape(self, tensor: str) -> Shape:
         """Shape of a foreign tensor."""
@@ -345,7 +346,7 @@ class Imported:
 
     def finish(self) -> CnnSpec:
         """The whole network, with inputs left implicit where they are the layer before."""
-        whole = with_projections(_read_by_any(self.layers), self.shapes, self.cores)
+        whole = with_projections(_read_by_any(self.layers, self.parted), self.shapes, self.cores)
         before = (NETWORK_INPUT, *(layer.name for layer in whole))
         layers = [
             replace(layer, inputs=()) if layer.inputs == (last,) else layer for last, layer in zip(before, whole, strict=False)
@@ -370,12 +371,12 @@ class Imported:
         return name
 
 
-def _read_by_any(layers: Sequence[Layer]) -> list[Layer]:
-    """The layers without other shapes of a tensor in which nothing reads it."""
+def _read_by_any(layers: Sequence[Layer], parted: Collection[str]) -> list[Layer]:
+    """The layers without other shapes of a tensor, and parted linear layers joined, in which nothing reads it."""
     kept: list[Layer] = []
     read = {layers[-1].name} if layers else set()
     for layer in reversed(layers):
-        if layer.kind not in RESHAPES or layer.name in read:
+        if (layer.kind not in RESHAPES and layer.name not in parted) or layer.name in read:
             kept.append(layer)
             read.update(layer.inputs)
     return kept[::-1]

@@ -53,6 +53,21 @@ def learnt_tensors(graph: Any, known: Mapping[str, Any]) -> dict[str, dict[str, 
     return found
 
 
+def fixed_ranges(graph: Any, known: Mapping[str, Any], learnt: Mapping[str, Any]) -> dict[str, list[tuple[int, bool]]]:
+    """Vectors that are joined of learnt ones and of ones that no training changes: sizes of these in order, and whether learnt.
+
+    Torch keeps what is learnt among the file's tensors; numbers of a module that are not even saved stand in nodes.
+    """
+    found = {}
+    for node in graph.node:
+        if node.op_type != "Concat" or any(name not in known or len(known[name].dims) != 1 for name in node.input):
+            continue
+        parts = [(int(known[name].dims[0]), bool(learnt.get(name))) for name in node.input]
+        if len({is_learnt for _, is_learnt in parts}) > 1:
+            found[node.output[0]] = parts
+    return found
+
+
 def learnt_numbers(model: Any) -> set[str]:
     """Names of the file's tensors of one number that are learnt, as far as files of torch tell them from plain numbers.
 

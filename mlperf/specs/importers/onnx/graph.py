@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from mlperf.core.errors import PATH, DataError, MissingExtraError, check_type
-from mlperf.specs.importers.imported import IN_TOML, Imported, sample_shape, unknown_operation
+from mlperf.specs.importers.imported import IN_TOML, Imported, unknown_operation
 from mlperf.specs.importers.onnx.attention import of_heads
 from mlperf.specs.importers.onnx.constants import (
     computed_tensors,
+    fixed_ranges,
     is_lookup,
     known_tensors,
     learnt_numbers,
@@ -27,6 +28,7 @@ from mlperf.specs.importers.onnx.paths import of_paths
 from mlperf.specs.importers.onnx.patterns import whole_functions
 from mlperf.specs.importers.onnx.places import OF_PLACES, of_laid_out
 from mlperf.specs.importers.onnx.recurrent import of_states
+from mlperf.specs.importers.sample import sample_shape
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.layer import NETWORK_INPUT
 from mlperf.specs.network.shape import Shape
@@ -100,6 +102,7 @@ def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None,
         with _as_onnx_says(f"network {imported.name!r}, node {proto.name!r} ({proto.op_type})"):
             constants.update(_computed(imported, constants, proto, model.opset_import))
     imported.learnt, imported.learnt_numbers = learnt_tensors(graph, constants), learnt_numbers(model)
+    imported.partly_learnt = fixed_ranges(graph, constants, imported.learnt)
     with _as_onnx_says(str(path)):
         nodes = whole_functions(graph, constants)
     for proto in nodes:

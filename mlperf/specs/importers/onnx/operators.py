@@ -61,7 +61,7 @@ def _add(imported: Imported, node: OnnxNode) -> bool:
     dims, source = node.dims(constant), node.tensors[0]
     is_one = math.prod(dims) == 1
     by_map = imported.varies_by_map(source, dims) or (is_one and imported.shape(source).n_maps == 1)
-    if by_map and imported.add_bias(node.output, source):
+    if by_map and imported.add_bias(node.output, source, imported.partly_learnt.get(node.inputs[constant], ())):
         return True
     if node.inputs[constant] in imported.learnt_numbers:
         return imported.learnt_number(node.output, source, "layer_shift")

@@ -6,7 +6,8 @@ from operator import attrgetter
 from typing import Any
 
 from mlperf.core.errors import DataError, MissingExtraError
-from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, TOKENS_FIRST, TOKENS_LAST, Imported, sample_shape, unknown_operation
+from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, TOKENS_FIRST, TOKENS_LAST, Imported, unknown_operation
+from mlperf.specs.importers.sample import sample_shape
 from mlperf.specs.importers.torch.calls import CALLS, SAME_CONSTANT, SCALARS, Call
 from mlperf.specs.importers.torch.modules import MODULES, READS_MAPS_FIRST, READS_SEQUENCES
 from mlperf.specs.network.cnn import CnnSpec

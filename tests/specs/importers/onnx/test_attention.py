@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numbered_graph import NumberedGraph
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from mlperf.core.errors import DataError
 from mlperf.specs.importers.onnx.graph import from_onnx
@@ -108,6 +108,36 @@ def one_layer(found: CnnSpec, n_heads=N_HEADS):
 def test_attention_is_one_layer_however_it_is_written(write, tmp_path):
     graph = Graph()
     one_layer(graph.read(tmp_path, graph.linear(write(graph))))
+
+
+def with_fixed_keys(graph, behind=False):
+    """As BEiT and Swin V2: biases of queries and values are learnt, those of keys are zeros that stand in a node."""
+    zeros = f"keys_{len(graph.nodes)}"
+    graph.nodes.append(helper.make_node("Constant", [], [zeros], value=numpy_helper.from_array(np.zeros(MAPS), zeros)))
+    bias = graph.add("Concat", np.zeros(MAPS), zeros, np.zeros(MAPS), axis=0)
+    rows = graph.add("Add", graph.linear("x", n_maps=3 * MAPS, bias=False), bias)
+    if behind:
+        return graph.linear(rows, n_inputs=3 * MAPS)
+    found = graph.add("Reshape", rows, [BATCH, TOKENS, 3, N_HEADS, EACH])
+    parts = graph.add("Split", graph.add("Transpose", found, perm=[2, 0, 3, 1, 4]), [1, 1, 1], n_outputs=3, axis=0)
+    queries, keys, values = (graph.add("Squeeze", part, [0]) for part in parts)
+    found = graph.weighted(queries, graph.add("Transpose", keys, perm=[0, 1, 3, 2]), values)
+    return graph.linear(joined(graph, found))
+
+
+def test_biases_of_keys_that_are_never_learnt_are_not_counted(tmp_path):
+    graph = Graph()
+    found = graph.read(tmp_path, with_fixed_keys(graph))
+    assert [(layer.kind, layer.bias) for layer in found.layers[:3]] == [("conv", True), ("conv", False), ("conv", True)]
+    assert [layer.kind for layer in found.layers[3:]] == ["attend", "conv"]
+    assert (found.n_params, found.n_macs) == (PARAMS - MAPS, MACS)
+
+
+def test_partly_learnt_biases_of_maps_that_another_layer_reads_whole(tmp_path):
+    graph = Graph()
+    found = graph.read(tmp_path, with_fixed_keys(graph, behind=True))
+    assert [layer.kind for layer in found.layers] == ["conv", "conv", "conv", "concat", "conv"]
+    assert found.n_params == 3 * MAPS**2 + 2 * MAPS + 3 * MAPS**2 + MAPS
 
 
 @pytest.mark.parametrize("batch", ["n", 1])
