@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ MOST_ELEMENTS = 4096
 
 FLOATING = (1, 10, 11, 16)
 """TensorProto.FLOAT, FLOAT16, DOUBLE and BFLOAT16."""
+
+SIGNATURE = "pkg.torch.export.ExportedProgram.graph_signature"
+"""Key of a graph's metadata under which torch lists the parameters and buffers of the network before any rewriting."""
 
 VIEWS = ("Identity", "Transpose", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten")
 """Operators that hand on the same numbers in another shape, order or format."""
@@ -35,13 +39,20 @@ def known_tensors(graph: Any) -> dict[str, Any]:
     return known
 
 
+def told(graph: Any, kind: str) -> set[str]:
+    """Names of the tensors of a kind, PARAMETER or BUFFER, of the network that torch wrote; none where no file tells."""
+    signature = next((each.value for each in graph.metadata_props if each.key == SIGNATURE), "")
+    return set(re.findall(rf"\b{kind} target='([^']*)'", signature))
+
+
 def learnt_tensors(graph: Any, known: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     """What constants are made of: by name, learnt tensors and the numbers that these hold.
 
     Learnt are weights, tables and vectors of the file in floating point. Tensors of more than two sizes beyond 1 are not, where
-    others meet them: those hold places of tokens, as do whole numbers.
+    others meet them: those hold places of tokens, as do whole numbers. Nor are those that the file calls buffers.
     """
-    found = {each.name: {each.name: math.prod(each.dims)} for each in graph.initializer if each.data_type in FLOATING}
+    learnt = [each for each in graph.initializer if each.data_type in FLOATING and each.name not in told(graph, "BUFFER")]
+    found = {each.name: {each.name: math.prod(each.dims)} for each in learnt}
     for node in graph.node:
         sources = [name for name in node.input if name in found]
         if not sources or any(name and name not in found and name not in known for name in node.input):

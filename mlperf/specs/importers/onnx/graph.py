@@ -21,6 +21,7 @@ from mlperf.specs.importers.onnx.constants import (
     size_tensor,
     with_sizes,
 )
+from mlperf.specs.importers.onnx.folded import unfold
 from mlperf.specs.importers.onnx.input import RECURRENT, TOKENS, input_layout
 from mlperf.specs.importers.onnx.node import OnnxNode
 from mlperf.specs.importers.onnx.operators import NODES
@@ -92,6 +93,7 @@ def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None,
     with _as_onnx_says(str(path)):
         with_sizes(graph, path.parent)
         constants = known_tensors(graph)
+        unfold(graph, constants)
     images = _input(path, graph, constants)
     layout = input_layout(graph, images, constants)
     imported = Imported(name or path.stem, _input_shape(path, images, layout, input_shape), batch=_batch(images, layout))
@@ -185,6 +187,9 @@ def _add_node(imported: Imported, constants: dict[str, Any], proto: Any, opsets:
         return
     if proto.op_type == "Shape" and proto.input[0] not in constants:
         constants[proto.output[0]] = size_tensor(_sizes(imported, proto))
+        return
+    if proto.op_type == "CastLike" and proto.input[0] in constants:
+        constants[proto.output[0]] = constants[proto.input[0]]
         return
     computed = dict(_computed(imported, constants, proto, opsets))
     constants.update(computed)
