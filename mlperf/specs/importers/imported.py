@@ -69,6 +69,8 @@ class Imported:
         By constant tensor, what it was computed from: learnt numbers by the name of the tensor that holds them.
     partly_learnt : dict
         By constant vector, sizes of the parts that it is joined of, and whether each is learnt.
+    folded : set
+        Names of constants that an exporter computed from learnt tensors, or only turned: how many were learnt is not known.
     parted : set
         Names of concatenations of linear layers that the foreign graph has as one, of which only some maps have a learnt bias.
     """
@@ -92,6 +94,7 @@ class Imported:
     learnt_numbers: set[str] = field(default_factory=set)
     learnt: dict[str, dict[str, int]] = field(default_factory=dict)
     partly_learnt: dict[str, list[tuple[int, bool]]] = field(default_factory=dict)
+    folded: set[str] = field(default_factory=set)
     parted: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:

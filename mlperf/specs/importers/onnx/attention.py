@@ -9,6 +9,7 @@ from itertools import groupby
 
 from mlperf.specs.importers.heads import ORDERS, ORDERS_OF_MAPS, Axis, Dim, Heads, Scores, cuts, maps_of, packed, size_of
 from mlperf.specs.importers.imported import TOKENS_FIRST, TOKENS_LAST, Imported
+from mlperf.specs.importers.onnx.folded import check_unfolded
 from mlperf.specs.importers.onnx.node import OnnxNode
 
 Learnt = Mapping[str, int]
@@ -26,6 +27,7 @@ def of_heads(imported: Imported, node: OnnxNode) -> bool:
         node_learnt = {name: size for each in node.inputs for name, size in imported.learnt.get(each, {}).items()}
         scores = _SCORES[node.operator](imported.scores[source], node, node_learnt) if node.operator in _SCORES else None
         if scores is not None:
+            check_unfolded(imported, node, scores.learnt)
             imported.scores[node.output] = scores
         return scores is not None
     if node.operator == "Split":

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mlperf.specs.importers.onnx.constants import told
+from mlperf.specs.importers.imported import Imported, unknown_operation
+from mlperf.specs.importers.onnx.constants import FLOATING, told
+from mlperf.specs.importers.onnx.node import OnnxNode
 
 WEIGHTS_FIRST = {"Conv": True, "ConvTranspose": False, "Gemm": True}
 """Operators that a batch norm is folded into; whether the first dimension of their weights is what they write."""
 
 FOLDED = "FuseBatchNormInto"
 """How torch's exporter names the rules by which it folds batch norms, in the metadata of a node."""
+
+UNFOLDED = (
+    "How many numbers are learnt is gone from the file: export it with torch.onnx.export(..., optimize=False), or in training mode "
+    "with dynamo=False and do_constant_folding=False."
+)
 
 RULES, SCOPES = "pkg.onnxscript.rewriter.rule_name", "pkg.torch.onnx.name_scopes"
 """Keys of a node's metadata: rules that made it, modules that it is of."""
@@ -40,6 +47,26 @@ def unfold(graph: Any, constants: dict[str, Any]) -> None:
     nodes = [each for node in graph.node for each in _unfolded(node, parameters, stored, constants)]
     del graph.node[:]
     graph.node.extend(nodes)
+
+
+def folded_tensors(graph: Any) -> set[str]:
+    """Names of the tensors in floating point that an exporter made of others, where the file tells which the network had."""
+    own = {name for kind in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR") for name in told(graph, kind)}
+    return {each.name for each in graph.initializer if each.data_type in FLOATING and each.dims} - own if own else set()
+
+
+def check_unfolded(imported: Imported, node: OnnxNode, names: Iterable[str]) -> None:
+    """Refuse numbers of a node that were computed when the file was written: fewer or more may be learnt.
+
+    Raises
+    ------
+    DataError
+        Names the tensors.
+    """
+    lost = sorted(imported.folded.intersection(names))
+    if lost:
+        made = f"{node.operator} of numbers that the exporter computed from learnt ones ({', '.join(lost)})"
+        raise unknown_operation(imported.name, node.name, made, UNFOLDED)
 
 
 def _unfolded(node: Any, parameters: set[str], stored: set[str], constants: dict[str, Any]) -> Iterator[Any]:

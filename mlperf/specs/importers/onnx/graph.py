@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from mlperf.specs.importers.onnx.constants import (
     size_tensor,
     with_sizes,
 )
-from mlperf.specs.importers.onnx.folded import unfold
+from mlperf.specs.importers.onnx.folded import folded_tensors, unfold
+from mlperf.specs.importers.onnx.hints import hint_apart, hint_of
 from mlperf.specs.importers.onnx.input import RECURRENT, TOKENS, input_layout
 from mlperf.specs.importers.onnx.node import OnnxNode
 from mlperf.specs.importers.onnx.operators import NODES
@@ -41,22 +42,6 @@ DIMENSIONS = {"b": "batch", "c": "maps", "h": "height", "w": "width", "t": "toke
 
 READS_NUMBERS = ("Reshape", "Slice", "Split", "Clip", "Pad", "Resize", "Upsample", "Expand", "Squeeze", "Unsqueeze", "Gather")
 """Operators whose inputs may hold sizes, bounds or places."""
-
-HINTS: Mapping[str, str] = {
-    **dict.fromkeys(("If", "Loop", "Scan"), "Layers run always and once: export the network traced, with sizes that are fixed."),
-    **dict.fromkeys(
-        ("QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger"),
-        "Quantised networks are not trained: export the one in floating point that this was made from.",
-    ),
-}
-"""What to do about operators that will never have a layer."""
-
-APART = (
-    "Maps cut into heads, and places into windows, may meet in products of attention with a softmax between, be read by layers "
-    "over the maps at each place, and be put together again: write another use as layers in a TOML file, or replace it before "
-    "the import."
-)
-"""What to do about a tensor that is not as a layer wrote it."""
 
 DOMAINS = ("", "ai.onnx", "com.microsoft")
 """Sets of operators whose names mean what they mean here."""
@@ -104,6 +89,7 @@ def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None,
         with _as_onnx_says(f"network {imported.name!r}, node {proto.name!r} ({proto.op_type})"):
             constants.update(_computed(imported, constants, proto, model.opset_import))
     imported.learnt, imported.learnt_numbers = learnt_tensors(graph, constants), learnt_numbers(model)
+    imported.folded = folded_tensors(graph)
     imported.partly_learnt = fixed_ranges(graph, constants, imported.learnt)
     with _as_onnx_says(str(path)):
         nodes = whole_functions(graph, constants)
@@ -202,7 +188,9 @@ def _add_node(imported: Imported, constants: dict[str, Any], proto: Any, opsets:
         return
     if any(name in imported.heads or name in imported.scores for name in node.inputs):
         if not any(rule(imported, node) for rule in OF_HEADS):
-            raise _unknown(imported, node, f"{node.operator}{node.remark} of heads or windows", APART)
+            of_scores = node.operator != "MatMul" and any(name in imported.scores for name in node.inputs)
+            what = "scores of attention" if of_scores else "heads or windows"
+            raise _unknown(imported, node, f"{node.operator}{node.remark} of {what}", hint_apart(node, what))
         return
     if proto.domain not in DOMAINS:
         raise _unknown(imported, node, f"{proto.domain}.{node.operator}{node.remark}")
@@ -225,7 +213,7 @@ def _unknown(imported: Imported, node: OnnxNode, operation: str, hint: str = IN_
         return DataError(
             got, place=f"network {imported.name!r}, node {node.name!r}", hint="Put the exporter's files into one folder."
         )
-    return unknown_operation(imported.name, node.name, operation, HINTS.get(node.operator, hint))
+    return unknown_operation(imported.name, node.name, operation, hint_of(imported, node) or hint)
 
 
 def _sizes(imported: Imported, proto: Any) -> list[int]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from mlperf.specs.importers.imported import STEPS_FIRST, TOKENS_FIRST, TOKENS_LAST, Imported, unknown_operation
 from mlperf.specs.importers.onnx.attention import einsum, product
+from mlperf.specs.importers.onnx.folded import check_unfolded
 from mlperf.specs.importers.onnx.input import RECURRENT
 from mlperf.specs.importers.onnx.node import OnnxNode, Rule
 from mlperf.specs.importers.onnx.parts import slice_maps, split_maps
@@ -61,6 +62,8 @@ def _add(imported: Imported, node: OnnxNode) -> bool:
     dims, source = node.dims(constant), node.tensors[0]
     is_one = math.prod(dims) == 1
     by_map = imported.varies_by_map(source, dims) or (is_one and imported.shape(source).n_maps == 1)
+    if not is_one:
+        check_unfolded(imported, node, node.inputs[constant : constant + 1])
     if by_map and imported.add_bias(node.output, source, imported.partly_learnt.get(node.inputs[constant], ())):
         return True
     if node.inputs[constant] in imported.learnt_numbers:

@@ -49,12 +49,18 @@ class _Links:
         for node in self.nodes:
             for name in node.input:
                 self.readers[name].append(node)
+        self.dims = {each.name: [dim.dim_value for dim in each.type.tensor_type.shape.dim] for each in graph.value_info}
         for output in graph.output:
             self.readers[output.name].append(None)
 
     def sizes(self, name: str) -> list[int]:
         """Sizes of a constant along which it varies."""
         return [size for size in self.constants[name].dims if size > 1]
+
+    def extent(self, name: str, axis: float) -> float:
+        """How long a dimension is, where the file says so; else more than any is."""
+        dims = self.dims.get(name, [])
+        return dims[int(axis)] if not math.isnan(axis) and int(axis) < len(dims) and dims[int(axis)] else OPEN_END
 
     def is_filled(self, name: str, number: float) -> bool:
         """Whether a constant is known to hold that number alone."""
@@ -283,8 +289,27 @@ def _roll(links: _Links, node: Any) -> Iterator[Found]:
     if None in parts or parts[0].input[0] != parts[1].input[0]:
         return
     (first, end, axis), (begin, last, other) = (links.slice_of(part) for part in parts)
-    if axis == other and begin == 0 and first == last and end >= OPEN_END and links.is_closed(parts, node):
+    if (
+        axis == other
+        and begin == 0
+        and first == last
+        and end >= links.extent(parts[0].input[0], axis)
+        and links.is_closed(parts, node)
+    ):
         yield parts, node, "Roll", [parts[0].input[0]], {}
+
+
+def _strided(links: _Links, node: Any) -> Iterator[Found]:
+    """All numbers in a row, gathered in the order in which they stand: another shape of the tensor."""
+    row: Any = links.written_by(node.input[0], "Reshape") if node.op_type == "Gather" else None
+    places = links.constants.get(node.input[1]) if row is not None else None
+    if places is None or places.data_location or not links.is_closed([row], node):
+        return
+    from onnx.numpy_helper import to_array
+
+    wanted, before = to_array(places), links.dims.get(row.input[0], [])
+    if (wanted.ravel() == range(wanted.size)).all() and list(wanted.shape) == before:
+        yield [row], node, "Identity", [row.input[0]], {}
 
 
 def _squares(links: _Links, node: Any) -> Iterator[Found]:
@@ -358,6 +383,7 @@ PATTERNS: tuple[Callable[[_Links, Any], Iterator[Found]], ...] = (
     _rotation,
     _response,
     _roll,
+    _strided,
     _squares,
     _group_norm,
     _stochastic_depth,

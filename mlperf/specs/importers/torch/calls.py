@@ -56,8 +56,18 @@ SCALARS = ("size", "getattr", "dim")
 """Calls whose results are sizes, not tensors."""
 
 _POOL_ARGUMENTS = ("kernel_size", "stride", "padding", "dilation", "ceil_mode", "return_indices")
-SAME_CONSTANT = ("expand", "contiguous")
-"""Calls that leave a learnt tensor what it is."""
+SAME_CONSTANT = ("expand", "contiguous", "view", "reshape")
+"""Calls that leave a learnt tensor what it is, perhaps with other sizes."""
+
+
+def viewed(shape: tuple[int, ...], operation: str, node: Any) -> tuple[int, ...]:
+    """Sizes of a learnt tensor behind one of `SAME_CONSTANT`."""
+    given = node.args[1] if len(node.args) == 2 and isinstance(node.args[1], (tuple, list)) else node.args[1:]
+    if operation not in ("view", "reshape") or not all(isinstance(size, int) for size in given):
+        return shape
+    known = prod(size for size in given if size > 0)
+    return tuple(prod(shape) // known if size == -1 else size for size in given)
+
 
 _ALL = slice(None)
 
@@ -97,7 +107,20 @@ def _joined(imported: Imported, node: Any, *, kind: str, with_learnt: str) -> bo
         return True
     if computed and any(isinstance(argument, (int, float)) for argument in node.args[:2]):
         return imported.number(node.name, computed[0])
-    return bool(computed and learnt) and imported.with_constant(node.name, with_learnt, computed[0], imported.constants[learnt[0]])
+    if not computed or not learnt:
+        return False
+    shape = imported.constants[learnt[0]]
+    if learnt[0] not in imported.learnt:
+        return _fits(imported, computed[0], shape) and imported.number(node.name, computed[0])
+    if prod(shape) == 1:
+        return imported.learnt_number(node.name, computed[0], {"add": "layer_shift"}.get(kind, "layer_scale"))
+    return imported.with_constant(node.name, with_learnt, computed[0], shape)
+
+
+def _fits(imported: Imported, tensor: str, shape: Sequence[int]) -> bool:
+    """Whether numbers of a buffer meet those of a tensor without making it larger: a pass over its elements."""
+    sizes = [imported.sizes(tensor)[letter] for letter in imported.layout(tensor)]
+    return len(shape) <= len(sizes) and all(one in (1, our) for one, our in zip(shape[::-1], sizes[::-1], strict=False))
 
 
 def _number(imported: Imported, node: Any) -> bool:
@@ -124,6 +147,7 @@ def _cat(imported: Imported, node: Any) -> bool:
     if (
         len(computed) == 1
         and along == "t"
+        and all(name in imported.learnt for name in learnt)
         and [imported.constants[name] for name in learnt] == [(1, 1, imported.shape(computed[0]).n_maps)]
     ):
         imported.add(node.name, "class_token", computed)
@@ -273,6 +297,35 @@ def _layer_norm(imported: Imported, node: Any) -> bool:
     return layer_norm(imported, node.name, _source(node), given["normalized_shape"], bias=learns[0])
 
 
+def _linear(imported: Imported, node: Any) -> bool:
+    """A product with a learnt matrix, and learnt biases."""
+    given = _arguments(node, ("weight", "bias"))
+    weight, bias = (getattr(given.get(name), "name", "") for name in ("weight", "bias"))
+    shape = imported.constants.get(weight, ())
+    if len(shape) != len(("outputs", "inputs")) or weight not in imported.learnt or (bias and bias not in imported.learnt):
+        return False
+    imported.linear(node.name, str(node.args[0].name), shape[1], shape[0], bias=bool(bias))
+    return True
+
+
+def _pad(imported: Imported, node: Any) -> bool:
+    """Columns left and right, then rows above and below."""
+    given = _arguments(node, ("pad", "mode", "value"))["pad"]
+    if len(given) not in (2, 4) or not all(isinstance(size, int) for size in given):
+        return False
+    left, right, top, bottom = (*given, 0, 0)[:4] if imported.layout(_source(node)) == MAPS_FIRST else (0, 0, *given)[:4]
+    return imported.pad(node.name, _source(node), (top, left, bottom, right))
+
+
+def _batch_norm(imported: Imported, node: Any) -> bool:
+    """With both learnt numbers of each map, or with neither."""
+    given = _arguments(node, ("running_mean", "running_var", "weight", "bias"))
+    learns = [given.get(name) is not None for name in ("weight", "bias")]
+    if learns[0] != learns[1] or imported.layout(_source(node)) not in (MAPS_FIRST, TOKENS_LAST, FLAT):
+        return False
+    return _plain(imported, node, kind="batch_norm", bias=learns[0])
+
+
 def _interpolate(imported: Imported, node: Any) -> bool:
     given = _arguments(node, ("size", "scale_factor", "mode"))
     size, scale = given.get("size"), given.get("scale_factor")
@@ -328,6 +381,9 @@ CALLS: Mapping[str, Rule] = {
     "mean": partial(_reduce, mode="average"),
     "amax": partial(_reduce, mode="max"),
     "layer_norm": _layer_norm,
+    "batch_norm": _batch_norm,
+    "linear": _linear,
+    "pad": _pad,
     "interpolate": _interpolate,
     "contiguous": _same,
     "stochastic_depth": _same,

@@ -6,9 +6,9 @@ from operator import attrgetter
 from typing import Any
 
 from mlperf.core.errors import DataError, MissingExtraError
-from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, TOKENS_FIRST, TOKENS_LAST, Imported, unknown_operation
+from mlperf.specs.importers.imported import FLAT, IN_TOML, MAPS_FIRST, TOKENS_FIRST, TOKENS_LAST, Imported, unknown_operation
 from mlperf.specs.importers.sample import sample_shape
-from mlperf.specs.importers.torch.calls import CALLS, SAME_CONSTANT, SCALARS, Call
+from mlperf.specs.importers.torch.calls import CALLS, SAME_CONSTANT, SCALARS, Call, viewed
 from mlperf.specs.importers.torch.modules import MODULES, READS_MAPS_FIRST, READS_SEQUENCES
 from mlperf.specs.network.cnn import CnnSpec
 
@@ -52,7 +52,10 @@ def from_torch(module: Any, input_shape: Any, name: str | None = None) -> CnnSpe
     try:
         graph = fx.Tracer().trace(module)
     except (fx.proxy.TraceError, TypeError, RuntimeError) as error:
-        hint = "Control flow must not depend on data: remove it, or write the network as a TOML file."
+        hint = (
+            "Control flow must not depend on data: remove it, export the network to an ONNX file, which needs no tracing, or write "
+            "it as a TOML file."
+        )
         raise DataError(f"cannot be traced: {error}", place=f"network {called!r}", hint=hint) from error
     imported = Imported(called, shape)
     _check_own_weights(called, module, graph)
@@ -70,11 +73,20 @@ def _add_node(imported: Imported, scalars: dict[str, Any], module: Any, node: An
     elif node.op in ("call_function", "call_method"):
         _add_call(imported, scalars, node)
     elif node.op == "get_attr":
-        imported.constants[node.name] = tuple(attrgetter(node.target)(module).shape)
+        _add_constant(imported, node.name, attrgetter(node.target)(module))
     elif node.op == "output":
         _check_output(imported, node)
     else:
         raise unknown_operation(imported.name, node.name, f"{node.op} {node.target}")
+
+
+def _add_constant(imported: Imported, name: str, tensor: Any) -> None:
+    """A tensor that the module holds; a buffer is not learnt."""
+    from torch import nn
+
+    imported.constants[name] = tuple(tensor.shape)
+    if isinstance(tensor, nn.Parameter):
+        imported.learnt[name] = {name: tensor.numel()}
 
 
 def _check_own_weights(network: str, module: Any, graph: Any) -> None:
@@ -124,6 +136,8 @@ def _size(imported: Imported, scalars: dict[str, Any], node: Any) -> Any:
         return None
 
 
+OR_ONNX = "Of an ONNX file of the network more is recognised: attention that is written out, windows, learnt relative positions."
+
 READS_TOKENS = ("Linear", "LayerNorm", "MultiheadAttention", "RNN", "GRU", "LSTM")
 """Classes that take the last dimension for the maps."""
 
@@ -171,8 +185,10 @@ def _add_call(imported: Imported, scalars: dict[str, Any], node: Any) -> None:
         scalars[node.name] = _size(imported, scalars, node)
         return
     if operands and operands[0] in imported.constants and operation in SAME_CONSTANT:
-        imported.constants[node.name] = imported.constants[operands[0]]
+        imported.constants[node.name] = viewed(imported.constants[operands[0]], operation, node)
+        if operands[0] in imported.learnt:
+            imported.learnt[node.name] = imported.learnt[operands[0]]
         return
     rule = CALLS.get(operation.strip("_"))
     if rule is None or not operands or not rule(imported, Call.of(node, scalars)):
-        raise unknown_operation(imported.name, node.name, operation)
+        raise unknown_operation(imported.name, node.name, operation, f"{IN_TOML} {OR_ONNX}")

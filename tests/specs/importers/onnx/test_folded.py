@@ -7,6 +7,7 @@ import pytest
 from numbered_graph import GraphOfMaps
 from onnx import TensorProto, helper, numpy_helper
 
+from mlperf.core.errors import DataError
 from mlperf.specs.importers.onnx.constants import SIGNATURE
 from mlperf.specs.importers.onnx.folded import FOLDED, RULES, SCOPES
 from mlperf.specs.importers.onnx.graph import from_onnx
@@ -82,3 +83,17 @@ def test_zeros_that_a_node_makes_are_no_learnt_biases(tmp_path):
 
 def test_a_file_without_such_metadata_stays_as_it_is(tmp_path):
     assert Exported([], rules=RULE).found(tmp_path).n_params == WEIGHTS + CLASSIFIER
+
+
+def test_numbers_that_were_computed_when_the_file_was_written_are_refused(tmp_path):
+    """Joined biases, of which only some may be learnt; a tensor that the network itself has is none of these."""
+    for name, is_refused in (("cat", True), ("pos", False)):
+        graph = Exported([*MATRICES, "pos"])
+        graph.known.append(numpy_helper.from_array(np.zeros((3, 8, 8), dtype=np.float32), name))
+        graph.nodes.insert(0, helper.make_node("Add", ["x", name], ["moved"]))
+        graph.nodes[1].input[0] = "moved"
+        if is_refused:
+            with pytest.raises(DataError, match=r"computed from learnt ones \(cat\)(.|\n)*optimize=False"):
+                graph.found(tmp_path)
+        else:
+            assert graph.found(tmp_path).n_params == 3 * 64 + WEIGHTS + CLASSIFIER

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from mlperf.core.errors import DataError
 from mlperf.specs.importers.onnx.constants import known_tensors
+from mlperf.specs.importers.onnx.graph import from_onnx
 from mlperf.specs.importers.onnx.patterns import whole_functions
 
 node = helper.make_node
@@ -194,3 +196,40 @@ def test_a_product_with_drawn_numbers():
     found = operators([*drawn, node("Mul", ["c", "root"], ["d"]), node("Mul", ["x", "d"], ["y"], name="last")])
     assert found[-1] == ("StochasticDepth", ["x", "d"], ["y"], "last")
     assert [each[0] for each in found[:-1]] == ["RandomUniformLike", "Less", "Cast", "Mul"]
+
+
+def with_sizes(tmp_path, nodes, known, end, dims):
+    """A network whose file tells the sizes of the tensor that the input, copied by a ReLU, is."""
+    value = helper.make_tensor_value_info
+    ends = [value("x", TensorProto.FLOAT, dims), value(end, TensorProto.FLOAT, None)]
+    nodes = [helper.make_node("Relu", ["x"], ["r"]), *nodes]
+    tensors = [numpy_helper.from_array(np.asarray(values), name) for name, values in known.items()]
+    graph = helper.make_graph(nodes, "net", ends[:1], ends[1:], tensors, value_info=[value("r", TensorProto.FLOAT, dims)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+    (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
+    return from_onnx(tmp_path / "net.onnx")
+
+
+def test_a_roll_whose_slices_end_at_the_size_itself_is_a_copy(tmp_path):
+    nodes = [
+        helper.make_node("Slice", ["r", "zero", "two", "axis"], ["head"]),
+        helper.make_node("Slice", ["r", "two", "six", "axis"], ["tail"]),
+        helper.make_node("Concat", ["tail", "head"], ["y"], axis=2),
+    ]
+    found = with_sizes(tmp_path, nodes, {"zero": [0], "two": [2], "six": [6], "axis": [2]}, "y", (1, 3, 6, 6))
+    assert [layer.kind for layer in found.layers] == ["activation", "part"]
+    with pytest.raises(DataError, match="Slice"):
+        with_sizes(tmp_path, nodes, {"zero": [0], "two": [2], "six": [6], "axis": [2]}, "y", (1, 3, 8, 6))
+
+
+def test_all_numbers_gathered_as_they_stand_are_the_tensor(tmp_path):
+    nodes = [
+        helper.make_node("Reshape", ["r", "row"], ["flat"]),
+        helper.make_node("Gather", ["flat", "places"], ["same"], axis=0),
+        helper.make_node("Sigmoid", ["same"], ["y"]),
+    ]
+    places = np.arange(12).reshape(1, 3, 2, 2)
+    found = with_sizes(tmp_path, nodes, {"row": [-1], "places": places}, "y", (1, 3, 2, 2))
+    assert [layer.kind for layer in found.layers] == ["activation", "activation"]
+    with pytest.raises(DataError):
+        with_sizes(tmp_path, nodes, {"row": [-1], "places": places[..., ::-1].copy()}, "y", (1, 3, 2, 2))

@@ -85,3 +85,29 @@ def test_states_that_nobody_reads_are_left_out(torch):
 def test_a_maximum_over_all_places(torch):
     found = from_torch(applied(torch, lambda _own, x: torch.amax(x, (2, 3))), (3, 8, 8))
     assert [(layer.kind, layer.mode, layer.output_size) for layer in found.layers[1:]] == [("pool", "max", (1, 1))]
+
+
+def test_functions_with_tensors_that_a_module_holds(torch):
+    """Norms, linear layers, pads and scales as timm writes them: learnt tensors count, buffers do not."""
+    functional = torch.nn.functional
+
+    class Held(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale, self.weight = torch.nn.Parameter(torch.ones(4)), torch.nn.Parameter(torch.zeros(5, 4))
+            self.norm = torch.nn.BatchNorm2d(4)
+            self.register_buffer("fixed", torch.ones(1, 4, 8, 8))
+            self.one = torch.nn.Parameter(torch.ones(1))
+
+        def forward(self, x):
+            norm = self.norm
+            x = functional.batch_norm(x, norm.running_mean, norm.running_var, norm.weight, norm.bias)
+            x = (x + self.fixed) * self.scale.view(1, -1, 1, 1) * self.one
+            x = functional.max_pool2d(functional.relu(x), 2)
+            return functional.linear(x.mean((2, 3)), self.weight)
+
+    module = Held()
+    found = from_torch(module, (4, 8, 8))
+    assert found.n_params == sum(each.numel() for each in module.parameters()) == 8 + 4 + 1 + 20
+    padded = applied(torch, lambda own, x: own.same(functional.pad(x, (0, 1, 0, 1))), same=torch.nn.Conv2d(4, 4, 2))
+    assert from_torch(padded, (3, 8, 8)).output_shape == Shape(4, 8, 8)
