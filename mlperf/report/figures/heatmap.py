@@ -108,21 +108,25 @@ def draw_quantity(figure: Figure, planes: Sequence[tuple[Axes, Plane]]) -> None:
     unit = best_unit(known.tolist(), first.units, next(iter(first.units))) if first.units and known.size else ""
     size = first.units[unit] if unit else 1.0
     norm = LogNorm(known.min() / size, known.max() / size) if known.size else LogNorm()
+    colors = light_colors() if any(is_labelled(plane) for _, plane in planes) else all_colors()
     for axes, plane in planes:
-        mesh = draw_plane(axes, plane, size, norm)
+        mesh = draw_plane(axes, plane, size, norm, colors)
     bar = figure.colorbar(mesh, ax=[axes for axes, _ in planes], label=f"{first.quantity} ({unit})" if unit else first.quantity)
     ticks = round_values(known / size)
     bar.set_ticks(ticks, labels=[f"{float(f'{value:.3g}'):g}" for value in ticks])
     bar.ax.minorticks_off()
 
 
-def draw_plane(axes: Axes, plane: Plane, size: float, norm: Any) -> Any:
+def is_labelled(plane: Plane) -> bool:
+    """Whether the cells are few enough to read a number in each."""
+    return plane.values.size <= LABELLED_CELLS
+
+
+def draw_plane(axes: Axes, plane: Plane, size: float, norm: Any, colors: Colormap) -> Any:
     """Draw one plane in units of ``size``; the mesh, for its colour scale."""
     shown = np.where(plane.feasible, plane.values / size, np.nan)
     axes.grid(visible=False)
-    mesh = axes.pcolormesh(
-        shown, norm=norm, cmap=light_colors(), edgecolors="white", linewidth=0.4, rasterized=shown.size > LABELLED_CELLS
-    )
+    mesh = axes.pcolormesh(shown, norm=norm, cmap=colors, edgecolors="white", linewidth=0.4, rasterized=not is_labelled(plane))
     label_cells(axes, shown)
     if window_splits(plane):
         pale_cells(axes, plane.feasible & ~plane.in_window)
@@ -143,6 +147,13 @@ def light_colors() -> Colormap:
     from matplotlib.colors import ListedColormap
 
     return ListedColormap(colormaps["YlGnBu"](np.linspace(0.02, 0.62, 256)))
+
+
+def all_colors() -> Colormap:
+    """Yellow to dark blue: where no number stands in a cell, its colour alone tells the value."""
+    from matplotlib import colormaps
+
+    return colormaps["YlGnBu"]
 
 
 def label_cells(axes: Axes, shown: FloatArray) -> None:

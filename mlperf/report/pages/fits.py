@@ -19,12 +19,12 @@ LESS = (
 """What a narrow terminal leaves out of the coefficients, the first to go first."""
 
 
-def fit_sections(title: str, fit: FitReport) -> tuple[Section, ...]:
-    """The lines above the coefficients, their table, and the lines below."""
+def fit_sections(title: str, fit: FitReport, *, level: int = 2) -> tuple[Section, ...]:
+    """The lines above the coefficients, under a heading of the ``level``, their table, and the lines below."""
     above, cells, below = fit.parts()
     terms = {"term": cells.pop("term")} | {name: [*map(Written, column)] for name, column in cells.items()}
     return (
-        Section(title, text=above),
+        Section(title, text=above, level=level),
         Section("", pd.DataFrame(terms, dtype=object), secondary=LESS),
         Section("", text=below),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -166,8 +167,8 @@ def absent_text(model: Model) -> str:
     return f"Not measured, taken from the machine's specification when predicting: {', '.join(model.absent)}."
 
 
-def report_sections(result: ModelReport) -> tuple[Section, ...]:
-    """Overview, errors of whole steps, every part, and what was not measured."""
+def report_sections(result: ModelReport, *, on_page: bool = False) -> tuple[Section, ...]:
+    """Overview, errors of whole steps, every part, and what was not measured; on a page kernels and components are headed."""
     if result.table is not None:
         return table_sections(result)
     sections = [Section("", text="\n".join(summary_lines(result)))] if len(result.parts) > 1 else []
@@ -177,16 +178,21 @@ def report_sections(result: ModelReport) -> tuple[Section, ...]:
     if told := between_text(result.launches, result.gaps):
         sections.append(Section("", text=told))
     sections += run_sections(result.runs) if result.runs else ()
-    sections += [section for part in result.parts for section in part_sections(part)]
+    for kind, parts in groupby(result.parts, key=lambda part: part.kind):
+        if on_page:
+            sections.append(Section(f"Terms and tests of each {kind}"))
+        sections += [section for part in parts for section in part_sections(part)]
     if result.absent:
-        sections.append(Section("", text=f"Not measured, so not fitted: {', '.join(result.absent)}."))
+        sections.append(
+            Section("Not measured" if on_page else "", text=f"Not measured, so not fitted: {', '.join(result.absent)}.")
+        )
     sections.append(words_section("left out", "mape", "halves differ", "adjusted R²", "AIC", "component"))
     return tuple(sections)
 
 
 def report_page(result: ModelReport) -> tuple[Section | Picture, ...]:
     """The pictures and tables of a table's model; of a campaign's the sections."""
-    return report_sections(result) if result.table is None else table_page(result)
+    return report_sections(result, on_page=True) if result.table is None else table_page(result)
 
 
 def summary_lines(result: ModelReport) -> list[str]:
@@ -214,14 +220,14 @@ def overview(result: ModelReport) -> pd.DataFrame:
 
 def part_sections(part: PartReport) -> tuple[Section, ...]:
     """The fit as text, the path of the selection, left-out errors, warnings."""
-    sections = [*fit_sections(f"{part.name} ({part.kind})", part.fit)]
+    sections = [*fit_sections(f"{part.name} ({part.kind})", part.fit, level=3)]
     if len(part.path):
-        sections.append(Section("Path of the selection", part.path))
+        sections.append(Section("Path of the selection", part.path, level=4))
     if len(part.left_out):
         errors = errors_named(part.left_out).assign(halves_differ=part.noise_floor)
-        sections.append(Section("Left-out errors", errors, secondary=LESS_OF_ERRORS))
+        sections.append(Section("Left-out errors", errors, secondary=LESS_OF_ERRORS, level=4))
     if part.warnings:
-        sections.append(Section("Warnings", text="\n".join(f"- {warning}" for warning in part.warnings)))
+        sections.append(Section("Warnings", text="\n".join(f"- {warning}" for warning in part.warnings), level=4))
     return tuple(sections)
 
 

@@ -113,14 +113,14 @@ def power_law_sections(table: TableReport) -> tuple[Section, ...]:
 
 def path_sections(part: PartReport, table: TableReport, most_lines: int) -> tuple[Section, ...]:
     """Steps of the selection, then every table of drops as R prints it, or the last of many lines."""
-    sections = [Section("Path of the selection", part.path)] if len(part.path) else []
+    sections = [Section("Path of the selection", part.path, level=3)] if len(part.path) else []
     lines = table.trace.splitlines()
     if lines:
         last = max((place for place, line in enumerate(lines) if line.startswith(("Start:", "Step:"))), default=0)
         shown, title = (
             (lines, "Tables of drops") if len(lines) <= most_lines else (lines[last:], "Last table of drops (--html: all)")
         )
-        sections.append(Section(title, text="\n".join(shown)))
+        sections.append(Section(title, text="\n".join(shown), level=3))
     return tuple(sections)
 
 
@@ -195,18 +195,26 @@ def table_page(result: ModelReport) -> tuple[Section | Picture, ...]:
     pictures: list[Section | Picture] = [*left_out_pictures(table), *effect_pictures(table)]
     if part.fit.has_row_figures and len(part.fit.names):
         pictures.append(Picture("Coefficients", coefficient_figure(part.fit.coefficients), COEFFICIENTS))
-    if len(part.path) > 1:
-        pictures.append(Picture("Path of the selection", path_figure(part.path), "The criterion after every step: less is better."))
     return (
         *pictures,
         *power_law_sections(table),
         *method_sections(table),
         *fit_sections(f"Terms chosen by AIC for {table.target}", part.fit),
-        *path_sections(part, table, 10**9),
+        *path_parts(part, table),
         *error_sections(part, table),
         *formula_sections(table),
         *remark_sections(part, table),
     )
+
+
+def path_parts(part: PartReport, table: TableReport) -> tuple[Section | Picture, ...]:
+    """The path of the selection on a page: its picture, where there is more than one step, above its table."""
+    sections = path_sections(part, table, 10**9)
+    if len(part.path) < 2:
+        return sections
+    told = "The criterion after every step: less is better."
+    drawn = Picture(sections[0].title, path_figure(part.path), told, level=sections[0].level)
+    return (drawn, replace(sections[0], title=""), *sections[1:])
 
 
 def left_out_pictures(table: TableReport) -> list[Picture]:

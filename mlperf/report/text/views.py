@@ -47,6 +47,8 @@ class Section:
         the table does not have do no harm.
     is_detail : bool
         Whether a terminal shows the part only when asked for everything.
+    level : int
+        Of the heading on a page, 2 to 4: one of 3 stands beneath the last one of 2.
     """
 
     title: str
@@ -54,6 +56,7 @@ class Section:
     text: str = ""
     secondary: tuple[str | tuple[str, ...], ...] = ()
     is_detail: bool = False
+    level: int = 2
 
 
 def result_sections(result: Shown) -> tuple[Section, ...]:

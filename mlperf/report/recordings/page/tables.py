@@ -102,7 +102,7 @@ def _hints(parts: PageParts) -> list[PageTable]:
 def _swarms(parts: PageParts) -> list[PageTable]:
     found = []
     if parts.swarm_table is not None:
-        found.append(PageTable("swarms", "Swarms", parts.swarm_table, "Functions that belong together."))
+        found.append(PageTable("swarms", "Functions that belong together", parts.swarm_table))
     if parts.swarm_pairs is not None:
         found.append(PageTable("swarm_pairs", "Which swarm follows which", parts.swarm_pairs, is_long=True))
     return found

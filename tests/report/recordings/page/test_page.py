@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -125,6 +126,13 @@ def test_steps_matrix_swarms_and_reasons_are_told(parsed: Parsed) -> None:
     assert f"{N_STEPS} steps of 60.0 ms by marks of the program" in shown
     for word in ("T_gpu_kernel", "T_cpu", "Rows send, columns receive", "rank 0", "10.0.0.2", "absent", "Largest activity"):
         assert word in shown
+
+
+def test_every_heading_is_there_once(text: str) -> None:
+    headings = re.findall(r"<h[12]>([^<]+)</h|<h3>([^<:]+)</h", text)
+    assert ("Swarms", "") in headings
+    told = ["".join(heading) for heading in headings]
+    assert len(told) == len(set(told))
 
 
 def test_elements_that_the_scripts_ask_for_are_there(parsed: Parsed) -> None:
