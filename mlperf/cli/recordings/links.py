@@ -39,7 +39,7 @@ def traffic_of(path: Path, collectives: str | None) -> CommMatrix:
     from mlperf.cli.recordings.given import read_given
     from mlperf.traces.links.matrix import matrix_of_events
 
-    return matrix_of_events(read_given(path).events, are_rings=collectives == "ring")
+    return matrix_of_events(read_given(path).events, are_rings=collectives == "ring", source=str(path))
 
 
 @click.command(epilog="Example: mlperf record matrix run --plot matrix.svg")

@@ -86,12 +86,12 @@ def workers_figure(found: WorkerPlan) -> Figure:
     """Throughput over workers, a line for each number of cores, against steps that never wait."""
     plan = found.plan
     with_samples = "samples_per_s" in plan
-    size = float(plan["samples_per_s"].iloc[0] * plan["step_s"].iloc[0]) if with_samples else 1.0
+    per_step = float(plan["samples_per_s"].iloc[0] * plan["step_s"].iloc[0]) if with_samples else 1.0
     with single_axes(5.6, 3.6) as (figure, axes):
-        axes.axhline(size / found.loading.compute_s, color=GREY, linestyle="--", label="input always ready")
+        axes.axhline(per_step / found.loading.compute_s, color=GREY, linestyle="--", label="input always ready")
         for number, cores in enumerate(plan["n_cores"].unique().tolist()):
             rows = plan[plan["n_cores"] == cores]
-            value, low, high = (size / rows[name].to_numpy(float) for name in ("step_s", "step_upper_s", "step_lower_s"))
+            value, low, high = (per_step / rows[name].to_numpy(float) for name in ("step_s", "step_upper_s", "step_lower_s"))
             workers, ends, color = rows["n_workers"].to_numpy(float), [value - low, high - value], PALETTE[number % len(PALETTE)]
             # Where training, not the input, sets the pace, curves lie on one another: an earlier one shows behind a later one.
             line, size = "--" if number else "-", max(10 - 3 * number, 4)

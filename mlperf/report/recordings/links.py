@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 MOST_PAIRS = 20
 MOST_NUMBERS = 12
+NO_TRAFFIC = (
+    "Messages are recorded of programs that wrap their communicators, or that run under the library of mlperf trace record --build; "
+    "copies of devices by torch_profile"
+)
 
 
 def matrix_answer(found: CommMatrix) -> Answer:
@@ -55,11 +59,9 @@ def matrix_sections(found: CommMatrix) -> tuple[Section, ...]:
             )
         )
     pairs = found.to_frame().sort_values("size_bytes", ascending=False, kind="stable")
-    return (
-        *sections,
-        Section("Pairs", pairs.head(MOST_PAIRS), secondary=("messages",)),
-        Section("", text="\n".join(sentences(found.notes))),
-    )
+    if len(pairs):
+        sections.append(Section("Pairs", pairs.head(MOST_PAIRS), secondary=("messages",)))
+    return (*sections, Section("", text="\n".join(sentences(found.notes if len(pairs) else (*found.notes, NO_TRAFFIC)))))
 
 
 def matrix_figure(found: CommMatrix) -> Figure:

@@ -90,15 +90,18 @@ def result_figure(result: Shown) -> Figure:
     Raises
     ------
     UsageError
-        Results of this kind have no figure.
+        Results of this kind have no figure, or this one has nothing to draw.
     MissingExtraError
         matplotlib is not installed.
     """
     view = view_of(result)
     if not view.figure:
         hint = f"Leave out --plot. Commands whose answers have figures: {', '.join(drawn_commands())}."
-        raise UsageError(f"this answer, a {type(result).__name__}, has no figure", hint=hint)
+        raise UsageError(f"this answer, of the class {type(result).__name__}, has no figure", hint=hint)
     figure: Figure = load(view.figure)(result)
+    if not figure.axes:
+        found = result_answer(result)
+        raise UsageError(f"there is nothing to draw{f': {found}' if found else ''}", hint="Leave out --plot.")
     load("mlperf.report.figures.figures:take_literally")(figure)
     return figure
 

@@ -65,7 +65,7 @@ class CommMatrix(Shown):
         )
 
 
-def matrix_of_events(events: EventTable, *, are_rings: bool = False) -> CommMatrix:
+def matrix_of_events(events: EventTable, *, are_rings: bool = False, source: str | None = None) -> CommMatrix:
     """Traffic of a run: matched messages between ranks, copies between devices and host, packets between addresses.
 
     Parameters
@@ -74,6 +74,8 @@ def matrix_of_events(events: EventTable, *, are_rings: bool = False) -> CommMatr
     are_rings : bool
         Collective operations are rings in the order of ranks. Otherwise they are left out: what they send to whom depends on the
         library's algorithm, which a trace does not tell.
+    source : str, optional
+        What to call the run; default the names of the first files of its events.
 
     Notes
     -----
@@ -91,7 +93,7 @@ def matrix_of_events(events: EventTable, *, are_rings: bool = False) -> CommMatr
     notes = _collective_notes(events, are_rings)
     places = tuple(dict.fromkeys(sorted((*senders, *receivers), key=_place_order)))
     return _matrix(
-        ", ".join(events.sources[:3]),
+        ", ".join(events.sources[:3]) if source is None else source,
         places,
         (senders, receivers),
         (np.concatenate(start), np.concatenate(end)),

@@ -88,3 +88,6 @@ def test_the_figure_has_a_line_for_each_number_of_cores(found: WorkerPlan) -> No
     one, two = (bars.lines[0] for bars in axes.containers)
     assert (one.get_linestyle(), two.get_linestyle()) == ("-", "--"), "curves that lie on one another both show"
     assert one.get_markersize() > two.get_markersize()
+    table = found.plan.set_index(["n_cores", "n_workers"])["samples_per_s"]
+    for bars, cores in ((one, 1), (two, 2)):
+        assert bars.get_ydata() == pytest.approx(table[cores].to_numpy()), "the curve shows what the table says"

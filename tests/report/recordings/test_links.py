@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from figure_8 import FIGURE_8, TOPOLOGY
 
+from mlperf.core.errors import UsageError
 from mlperf.report.recordings.links import (
     matrix_answer,
     matrix_figure,
@@ -16,6 +17,7 @@ from mlperf.report.recordings.links import (
     ring_sections,
     size_text,
 )
+from mlperf.report.text.views import result_answer, result_figure
 from mlperf.traces.events.table import event_table
 from mlperf.traces.links.matrix import CommMatrix, matrix_of_events
 from mlperf.traces.links.matrix_file import read_matrix
@@ -40,6 +42,16 @@ def links(tmp_path: Path) -> Links:
 def test_the_answer_names_the_busiest_pair(traffic: CommMatrix) -> None:
     assert matrix_answer(traffic).found == "190 GB sent, most from HOST to GPU5, 19 GB"
     assert "nothing is sent" in matrix_answer(matrix_of_events(event_table(0))).found
+
+
+def test_a_run_without_messages_says_how_they_are_recorded() -> None:
+    silent = matrix_of_events(event_table(0), source="run")
+    assert result_answer(silent).startswith("run: 0 places: nothing is sent")
+    (told,) = matrix_sections(silent)
+    assert told.frame is None
+    assert "mlperf trace record --build" in told.text
+    with pytest.raises(UsageError, match="nothing to draw: run: 0 places: nothing is sent"):
+        result_figure(silent)
 
 
 def test_small_matrices_are_shown_whole_rows_send(traffic: CommMatrix) -> None:
