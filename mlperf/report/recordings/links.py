@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST_PAIRS = 20
 MOST_NUMBERS = 12
 NO_TRAFFIC = (
-    "Messages are recorded of programs that wrap their communicators, or that run under the library of mlperf trace record --build; "
+    "Messages are recorded of programs that wrap their communicators, or run under the library of mlperf trace record --build, "
     "copies of devices by torch_profile"
 )
 
