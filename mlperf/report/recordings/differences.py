@@ -60,11 +60,12 @@ def difference_figure(found: RunDifference) -> Figure:
     frame = found.swarms.head(N_SHOWN)
     with single_axes(7.0, 1.4 + 0.4 * len(frame)) as (figure, axes):
         at = np.arange(len(frame))
-        for place, (name, label) in enumerate((("time_first_s", "A"), ("time_second_s", "B"))):
-            axes.barh(at + 0.4 * place - 0.2, frame[name] * 1e3, 0.4, color=PALETTE[place], label=label)
+        for place, (name, source) in enumerate(zip(("first", "second"), found.sources, strict=True)):
+            seconds = frame[f"time_{name}_s"]
+            axes.barh(at + 0.4 * place - 0.2, seconds * 1e3, 0.4, color=PALETTE[place], label=f"{name}: {source}")
         names = [f"{row['second'] or row['first']}" for row in frame.to_dict("records")]
         axes.set_yticks(at, names)
         axes.invert_yaxis()
-        axes.set(xlabel="ms a step" if len(found.steps) else "ms", title="swarms that changed most")
+        axes.set(xlabel="time (ms a step)" if len(found.steps) else "time (ms)", title="swarms that changed most")
         axes.legend()
     return figure
