@@ -110,6 +110,7 @@ def mean_prediction(model: Model, inputs: ConfigurationInputs, means: SolvedMean
         measured_on=model.measured_on,
         other_machine=means.predicted.other_machine,
         epochs=options.epochs,
+        factors=dict(options.factors or {}),
         flags=state.flags,
         waiting_share=waiting_share(model.gradient, inputs.steps, options.method),
         refine=options.refine,

@@ -59,6 +59,8 @@ class Prediction(Shown):
         How the machine asked about differs from that one; nothing is in the domain where it does.
     epochs : float
         Passes over the data set that the job asks for.
+    factors : mapping of str to float
+        Components and waits that were multiplied (``--what-if``), and by what.
     outside : DataFrame or None
         Of at most 32 configurations, what lies outside the domain and why (see `mlperf.planning.outside.outside_table`).
     flags : mapping of str to array of bool
@@ -104,6 +106,7 @@ class Prediction(Shown):
     measured_on: MeasuredOn | None = None
     other_machine: tuple[str, ...] = ()
     epochs: float = 1.0
+    factors: Mapping[str, float] = field(default_factory=dict)
     outside: pd.DataFrame | None = None
     flags: Mapping[str, BoolArray]
     waiting_share: FloatArray | None = None

@@ -141,6 +141,7 @@ def _result(
         stability=rank_stability(draws, cost) if len(rows) else None,
         experimental=None if options.quality is None else options.quality.experimental,
         epochs=options.epochs,
+        factors=dict(options.factors or {}),
         measured_on=problem.model.measured_on,
         other_machine=problem.predicted.other_machine,
         outside=outside_means(problem.model, problem.inputs.take(rows[:1]), options.of_prediction) if len(rows) else None,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import pandas as pd
 
@@ -54,6 +55,8 @@ class SearchResult(Shown):
         Why epochs and time to the target are experimental; None where they are not, or were not asked for.
     epochs : float
         Passes over the data set that the job asks for.
+    factors : mapping of str to float
+        Components and waits that were multiplied (``--what-if``), and by what.
     measured_on : MeasuredOn or None
         Where the component times come from; None where the model's file does not tell.
     other_machine : tuple of str
@@ -80,6 +83,7 @@ class SearchResult(Shown):
     stability: RankStability | None = None
     experimental: str | None = None
     epochs: float = 1.0
+    factors: Mapping[str, float] = field(default_factory=dict)
     measured_on: MeasuredOn | None = None
     other_machine: tuple[str, ...] = ()
     outside: pd.DataFrame | None = None

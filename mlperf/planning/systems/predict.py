@@ -158,6 +158,7 @@ def predict_system_configurations(
         measured_on=model.measured_on,
         other_machine=means.other_machine,
         epochs=options.epochs,
+        factors=dict(options.factors),
         outside=(
             system_outside(model, inputs, system, means, breakdown_s, options.method) if len(configs) <= MOST_DETAILED else None
         ),

@@ -55,6 +55,8 @@ class SystemPrediction(Shown):
         How the machine asked about differs from that one.
     epochs : float
         Passes over the data set that the job asks for.
+    factors : mapping of str to float
+        Components and waits that were multiplied (``--what-if``), and by what.
     observed : DataFrame or None
         Factors of components after measurements on the machine asked about (see `mlperf.planning.calibration.observed_systems`).
     observed_notes : tuple of str
@@ -79,6 +81,7 @@ class SystemPrediction(Shown):
     measured_on: MeasuredOn | None = None
     other_machine: tuple[str, ...] = ()
     epochs: float = 1.0
+    factors: Mapping[str, float] = field(default_factory=dict)
     observed: pd.DataFrame | None = None
     observed_notes: tuple[str, ...] = ()
     outside: pd.DataFrame | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,8 @@ class SystemSearch(Shown):
         How far the ranking survives the uncertainty of the component models.
     epochs : float
         The job's.
+    factors : mapping of str to float
+        Components and waits that were multiplied (``--what-if``), and by what.
     measured_on : MeasuredOn or None
         Where the times come from.
     other_machine : tuple of str
@@ -90,6 +92,7 @@ class SystemSearch(Shown):
     left_out: tuple[str, ...] = ()
     stability: RankStability | None = None
     epochs: float = 1.0
+    factors: Mapping[str, float] = field(default_factory=dict)
     measured_on: MeasuredOn | None = None
     other_machine: tuple[str, ...] = ()
     outside: pd.DataFrame | None = None
@@ -195,6 +198,7 @@ def search_configurations(
         left_out=tuple(name for name, source in means.source.items() if source == NOT_MEASURED),
         stability=stability,
         epochs=options.epochs,
+        factors=dict(options.factors),
         measured_on=model.measured_on,
         other_machine=means.other_machine,
         outside=outside_means(model, inputs.take(order[:1]), system, options) if len(order) else None,

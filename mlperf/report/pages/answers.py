@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,7 +43,7 @@ def epoch_answer(result: Prediction) -> Answer:
     """Epoch and mini-batch of the one configuration, or of the fastest of several."""
     best = int(np.argmin(result.epoch_s))
     where = configuration_text(result, best)
-    asked, lead = asked_text(result.cnn, best, where)
+    asked, lead = asked_text(result.cnn, best, where, factors=result.factors)
     interval = result.prediction_interval["epoch_s"]
     bounds = (float(interval.lower[best]), float(interval.upper[best]))
     epoch = time_range_text(float(result.epoch_s[best]), *bounds, interval.level, "an epoch")
@@ -56,13 +56,19 @@ def epoch_answer(result: Prediction) -> Answer:
     return Answer(asked, found, times, inside=inside, outside=outside_parts(result, best, assumed))
 
 
-def asked_text(cnns: Sequence[str], best: int, where: str, system: str = "") -> tuple[str, str]:
+def asked_text(cnns: Sequence[str], best: int, where: str, system: str = "", *, factors: Mapping[str, float]) -> tuple[str, str]:
     """What was predicted, and the words before the numbers of the fastest configuration, ``where``; none where it is alone."""
-    behind = f", {system}" if system else ""
+    behind = f"{f', {system}' if system else ''}{scaled_text(factors)}"
     if len(cnns) == 1:
         return f"{cnns[0]} on {where}{behind}", ""
     asked = f"{listed(dict.fromkeys(cnns))}{behind}, {count_text(len(cnns), 'configuration')}"
     return asked, f"fastest is {cnns[best]} on {where}, "
+
+
+def scaled_text(factors: Mapping[str, float]) -> str:
+    """Components and waits that are taken to be longer or shorter than they are, to stand behind what was asked."""
+    scaled = [f"{name} x {factor:g}" for name, factor in factors.items()]
+    return f", what if {listed(scaled)}" if scaled else ""
 
 
 def total_text(epochs: float, epoch_s: float) -> str:
@@ -138,7 +144,7 @@ def shares_outside(result: Prediction, index: int) -> Iterator[tuple[str, float]
 
 def search_answer(result: SearchResult) -> Answer:
     """The best row, or that there is none."""
-    asked = f"{result.cnn} on {result.machine}, by {objective_text(result.objective)}"
+    asked = f"{result.cnn} on {result.machine}, by {objective_text(result.objective)}{scaled_text(result.factors)}"
     times = TimesFrom.of(result.measured_on, result.machine, result.other_machine, result.assumed)
     return Answer(asked, best_text(result), times, inside=best_inside(result.best), outside=first_reasons(result))
 
@@ -146,7 +152,8 @@ def search_answer(result: SearchResult) -> Answer:
 def machines_answer(result: MachineSearch) -> Answer:
     """The best row of all machines, or that there is none."""
     first = result.searches[0]
-    asked = f"{first.cnn} on {listed(one.machine for one in result.searches)}, by {objective_text(first.objective)}"
+    machines = listed(one.machine for one in result.searches)
+    asked = f"{first.cnn} on {machines}, by {objective_text(first.objective)}{scaled_text(first.factors)}"
     if not len(result.best):
         return Answer(asked, nothing_text())
     winner = str(result.best["machine"].iloc[0])

@@ -11,7 +11,7 @@ import pandas as pd
 from mlperf.core.errors import UsageError
 from mlperf.report.figures.figures import PALETTE, in_short, single_axes
 from mlperf.report.figures.plots import component_bars
-from mlperf.report.pages.answers import asked_text, objective_text, reasons_of, sizes_text, total_text, worth_telling
+from mlperf.report.pages.answers import asked_text, objective_text, reasons_of, scaled_text, sizes_text, total_text, worth_telling
 from mlperf.report.pages.predictions import NEGLIGIBLE, observed_section
 from mlperf.report.pages.searches import stability_lines, windows_text_of
 from mlperf.report.text.answer import Answer, Outside, TimesFrom, short_epoch_lines, time_range_text, unmeasured_lines
@@ -107,7 +107,7 @@ def prediction_answer(result: SystemPrediction) -> Answer:
     """Epoch and mini-batch of the one configuration, or of the fastest of several."""
     best = int(np.argmin(result.epoch_s))
     where = configuration_text(result, best)
-    asked, lead = asked_text(result.cnn, best, where, result.system)
+    asked, lead = asked_text(result.cnn, best, where, result.system, factors=result.factors)
     interval = result.prediction_interval["epoch_s"]
     bounds = (float(interval.lower[best]), float(interval.upper[best]))
     epoch = time_range_text(float(result.epoch_s[best]), *bounds, interval.level, "an epoch")
@@ -201,7 +201,7 @@ def search_figure(result: SystemSearch) -> Figure:
 
 def search_answer(result: SystemSearch) -> Answer:
     """The best row, or that there is none."""
-    asked = f"{result.cnn} on {result.machine}, {result.system}, by {objective_text(result.objective)}"
+    asked = f"{result.cnn} on {result.machine}, {result.system}, by {objective_text(result.objective)}{scaled_text(result.factors)}"
     left_out = tuple(f"{name} (counted as 0)" for name in result.left_out)
     times = TimesFrom.of(result.measured_on, result.machine, result.other_machine, (*result.assumed, *left_out))
     if not len(result.best):

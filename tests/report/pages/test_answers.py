@@ -97,6 +97,21 @@ def test_several_epochs_have_a_total(small_model: Any) -> None:
     assert ", 10 epochs in " in epoch_answer(result).text()
 
 
+def test_what_was_scaled_is_told(small_model: Any) -> None:
+    grid: dict[str, Any] = {"n_nodes": [1, 2], "subbatch_size": [1, 2], "factors": {"barrier_wait": 2.0}}
+    cnn, machine = load_cnn("alexnet"), load_machine("cpu-cluster")
+    result = predicted(small_model, factors={"sum_gradient": 0.25, "barrier_wait": 2.0})
+    assert "sub-batch 2, what if sum_gradient x 0.25, barrier_wait x 2: " in epoch_answer(result).text()
+    assert result.to_dict()["factors"] == {"sum_gradient": 0.25, "barrier_wait": 2.0}
+    assert "what if" not in epoch_answer(predicted(small_model)).text()
+    assert (
+        "by epoch time, what if barrier_wait x 2: "
+        in search_answer(mlperf.search_runs(small_model, cnn, machine, JOB, **grid)).text()
+    )
+    both = mlperf.search_machines([(small_model, machine), (small_model, load_machine("kfc"))], cnn, JOB, **grid)
+    assert "what if barrier_wait x 2: best is " in machines_answer(both).text()
+
+
 def test_a_search_names_its_best_row_or_that_there_is_none(small_model: Any) -> None:
     grid: dict[str, Any] = {"n_nodes": [1, 2], "subbatch_size": [1, 2]}
     cnn, machine = load_cnn("alexnet"), load_machine("cpu-cluster")

@@ -80,6 +80,8 @@ def test_the_answer_comes_first_and_names_what_was_not_measured(model_path: str)
     assert "exchange, telepathy (counted as 0) assumed, not measured" in first
     assert "Not measured, counted as 0: telepathy; intervals do not tell how far that is off." in shown
     assert "One period of the turn" in shown
+    scaled = invoke("predict", model_path, *RUN, "--nodes", "2", "--what-if", "compute=0.5")
+    assert scaled.startswith("alexnet on 2 x 2 GPUs of cpu-cluster, sub-batch 2, plain, what if compute x 0.5: ")
 
 
 def test_several_configurations_are_one_table_and_one_document(model_path: str) -> None:
@@ -110,6 +112,8 @@ def test_a_search_is_shown_and_stored(model_path: str) -> None:
     document = json.loads(invoke("search", *words, "--json"))
     Draft202012Validator(command_schema("search")).validate(document)
     assert document["result"]["n_configs"] == 4
+    scaled = invoke("search", *words, "--what-if", "compute=0.5").splitlines()[0]
+    assert "plain, by epoch time, what if compute x 0.5: best is " in scaled
     nothing = invoke("search", model_path, *RUN, "--nodes", "1:4", "--minibatch", "900:1000")
     assert "no configuration that can run lies in the window" in nothing.splitlines()[0]
 
