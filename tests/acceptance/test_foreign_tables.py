@@ -283,8 +283,8 @@ REFUSED = {
     "word in a feature whose name a shell would split": Refused(
         b"size (B),time_s\n1,2\n2,3\nbig,4\n", "line 4, column size (B)", "got 'big'", "--categorical 'size (B)'"
     ),
-    "unit in a cell of the target": Refused(
-        b"m,time_s\n1,2\n2,0.1 s\n", "line 3, column time_s", "got '0.1 s', expected a number", "Write the bare number"
+    "another unit in a cell of the target": Refused(
+        b"m,time_s\n1,2\n2,100 ms\n", "line 3, column time_s", "got '100 ms', expected a number in s", "write 0.1 for '100 ms'"
     ),
     "target of labels": Refused(
         b"m,time_s\n1,fast\n2,slow\n", "line 2, column time_s", "the target is what", "Choose a column of numbers"

@@ -122,7 +122,7 @@ REFUSED: dict[str, tuple[Written, str]] = {
     "negative target": (after(with_cell("time_s", 3, -1.0)), "number > 0"),
     "target of text": (after(lambda f: f.assign(time_s="fast")), "expected a number"),
     "infinity": (after(with_cell("time_s", 3, "inf")), "got 'inf'"),
-    "a unit in a cell": (after(with_cell("time_s", 3, "0.1 s")), "0.1 s"),
+    "another unit in a cell": (after(with_cell("time_s", 3, "100 ms")), "write 0.1 for"),
     "a word among numbers": (after(with_cell("m", 3, "OOM")), "OOM"),
     "an empty target": (after(with_cell("time_s", 3, None)), "--na drop"),
     "a name twice": (lambda f: csv()(f).replace(b"n,k", b"m,k", 1), "twice"),

@@ -6,7 +6,7 @@ import math
 import re
 
 NUMBER = re.compile(r"[ \t]*[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?[ \t]*", re.ASCII)
-MISSING_WORDS = frozenset({"", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL"})
+MISSING_WORDS = frozenset({"", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "[N/A]", "[Not Supported]"})
 NOT_FINITE = frozenset({"nan", "inf", "infinity"})
 # Groups of three digits: behind commas, blanks of any width or apostrophes; behind points where there are two, or a comma follows.
 GROUPED = re.compile(

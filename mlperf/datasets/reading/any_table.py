@@ -18,7 +18,7 @@ from mlperf.datasets.reading.folder import table_name
 from mlperf.datasets.reading.foreign import ForeignTable, open_table
 from mlperf.datasets.reading.grid import Grid, read_grid
 from mlperf.datasets.reading.inference import MISSING_HINT, TypedColumn, has_gaps, number_column, typed_column, with_gaps
-from mlperf.datasets.reading.notes import label_notes, reading_notes, row_notes, set_aside
+from mlperf.datasets.reading.notes import label_notes, reading_notes, row_notes, set_aside, unit_notes
 from mlperf.datasets.reading.read import ReadTable, read_table, separator_hint
 from mlperf.datasets.reading.repeats import distinct_rows
 from mlperf.datasets.reading.source import Source, check_settled, read_source
@@ -117,6 +117,7 @@ def read_any_table(
     notes = (
         *reading_notes(table, decimal, aside),
         *row_notes(table, used, whole - len(frame)),
+        *unit_notes(table, used),
         *(label_notes(table, used) if others != "keep" else ()),
     )
     frame = frame.reset_index(drop=True)

@@ -12,6 +12,7 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray
 from mlperf.core.errors import DataError
 from mlperf.datasets.dictionary.numbers import DECIMAL_COMMA, MISSING_WORDS, group_hint
+from mlperf.datasets.reading.cell_units import without_unit
 from mlperf.datasets.reading.grid import Grid
 
 SAMPLE = 1000
@@ -101,8 +102,8 @@ def _may_be_groups(cells: pd.Series[Any]) -> bool:
 
 
 def _filled(cells: pd.Series[Any]) -> pd.Series[Any]:
-    """Cells that are not missing, without blanks around them."""
-    bare = cells.str.strip()
+    """Cells that are not missing, without blanks around them, and without a unit that the column's name tells."""
+    bare = without_unit(cells).str.strip()
     return bare[~bare.isin(MISSING_WORDS)]
 
 

@@ -21,6 +21,7 @@ from mlperf.datasets.reading.cell_kinds import (
     have_units,
     unit_remedy,
 )
+from mlperf.datasets.reading.cell_units import unit_fault, without_unit
 
 DROP_HINT = "leave out rows with missing cells (na='drop', --na drop)"
 MISSING_HINT = f"Fill the cell, or {DROP_HINT}."
@@ -47,6 +48,8 @@ class TypedColumn:
         What that cell should have been, and what to do.
     holds : str
         What labels are besides: ``"dates"``, ``"units"`` (numbers with a unit behind) or nothing.
+    is_bared : bool
+        Whether the unit was taken off its numbers, which the column's name has, too.
     """
 
     values: Any
@@ -55,6 +58,7 @@ class TypedColumn:
     expected: str = ""
     hint: str = ""
     holds: str = ""
+    is_bared: bool = False
 
 
 def typed_column(cells: pd.Series[Any], *, is_label: bool, is_target: bool = False, decimal: str = ".") -> TypedColumn:
@@ -90,11 +94,14 @@ def foreign_column(cells: pd.Series[Any], *, is_label: bool, is_target: bool, de
     """`typed_column` of a table from elsewhere, in which no number passes for a label.
 
     A column of numbers with another decimal mark or with thousands apart is a mistake; dates and numbers with units are marked.
-    Labels lose the blanks around them.
+    Cells may repeat the unit that the column's name has, and another one is a mistake. Labels lose the blanks around them.
     """
     column = typed_column(cells, is_label=is_label, is_target=is_target, decimal=decimal)
-    if column.wrong is not None or not isinstance(column.values, pd.Series):
+    if column.wrong is None and not isinstance(column.values, pd.Series):
         return column
+    bared = None if is_label else _bared_column(cells, is_target=is_target, decimal=decimal)
+    if bared is not None or column.wrong is not None:
+        return bared or column
     column = replace(column, values=column.values.str.strip())
     filled = column.values[~column.missing]
     if is_label or not len(filled):
@@ -104,6 +111,19 @@ def foreign_column(cells: pd.Series[Any], *, is_label: bool, is_target: bool, de
         expected = f"a number{mark_words(decimal)}"
         return TypedColumn(cells, column.missing, row, expected, odd_hint(cells, row, decimal, mixed_hint(cells)))
     return replace(column, holds="dates" if are_dates(filled) else "units" if have_units(filled) else "")
+
+
+def _bared_column(cells: pd.Series[Any], *, is_target: bool, decimal: str) -> TypedColumn | None:
+    """Numbers whose unit the column's name has, too, or the first with another one; None where that is not what cells are."""
+    bare = without_unit(cells)
+    _, missing, odd = parsed_numbers(bare, decimal)
+    n_numbers = int((~(odd | missing)).sum())
+    if (n_numbers or is_target) and (fault := unit_fault(bare)):
+        return TypedColumn(cells, missing, *fault)
+    # Where few are numbers with the unit, the others are labels and no mistakes.
+    if bare.equals(cells) or n_numbers < odd.sum():
+        return None
+    return replace(typed_column(bare, is_label=False, is_target=is_target, decimal=decimal), is_bared=True)
 
 
 def has_gaps(column: TypedColumn) -> bool:

@@ -65,6 +65,13 @@ def row_notes(table: ForeignTable, used: Mapping[str, TypedColumn], n_copies: in
     return notes
 
 
+def unit_notes(table: ForeignTable, used: Mapping[str, TypedColumn]) -> list[str]:
+    """Which columns were read without the units in their cells."""
+    bared = [name for name, column in used.items() if column.is_bared]
+    what = f"column{'s' if len(bared) > 1 else ''} {', '.join(bared)}"
+    return [f"{table.source.path}, {what}: read without the unit behind the numbers, which the name has, too"] if bared else []
+
+
 def label_notes(table: ForeignTable, used: Mapping[str, TypedColumn]) -> list[str]:
     """Which columns of labels look like something else."""
     words = {
