@@ -42,7 +42,13 @@ def traffic_of(path: Path, collectives: str | None) -> CommMatrix:
     return matrix_of_events(read_given(path).events, are_rings=collectives == "ring", source=str(path))
 
 
-@click.command(epilog="Example: mlperf record matrix run --plot matrix.svg")
+@click.command(
+    epilog="""\b
+Examples:
+  mlperf record matrix run
+  mlperf record matrix traffic.txt --plot matrix.svg
+"""
+)
 @given_argument
 @collectives_option
 @plot_option

@@ -44,11 +44,22 @@ class HeaderUnit(NamedTuple):
 
 
 class UnitFault(NamedTuple):
-    """The first cell (row, from 0) whose unit is not that of its column, what it should have been, and what to do."""
+    """The first cell whose unit is not that of its column.
+
+    Attributes
+    ----------
+    row : int
+        From 0.
+    expected, hint : str
+        What the cell should have been, and what to do.
+    is_convertible : bool
+        Both units are of one dimension: the number alone would be taken for another one.
+    """
 
     row: int
     expected: str
     hint: str
+    is_convertible: bool
 
 
 def header_unit(name: str) -> HeaderUnit | None:
@@ -106,7 +117,7 @@ def unit_fault(cells: pd.Series[Any]) -> UnitFault | None:
         if of != other and not told.is_bracketed:
             continue
         hint = _converted(text.strip(), found["number"], other_factor / factor) if of == other else OTHER_HINT
-        return UnitFault(row, f"a number in {told.unit}, the unit in the column's name", hint)
+        return UnitFault(row, f"a number in {told.unit}, the unit in the column's name", hint, of == other)
     return None
 
 

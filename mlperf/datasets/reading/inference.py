@@ -118,8 +118,9 @@ def _bared_column(cells: pd.Series[Any], *, is_target: bool, decimal: str) -> Ty
     bare = without_unit(cells)
     _, missing, odd = parsed_numbers(bare, decimal)
     n_numbers = int((~(odd | missing)).sum())
-    if (n_numbers or is_target) and (fault := unit_fault(bare)):
-        return TypedColumn(cells, missing, *fault)
+    fault = unit_fault(bare)
+    if fault is not None and (n_numbers or is_target or fault.is_convertible):
+        return TypedColumn(cells, missing, fault.row, fault.expected, fault.hint)
     # Where few are numbers with the unit, the others are labels and no mistakes.
     if bare.equals(cells) or n_numbers < odd.sum():
         return None

@@ -84,6 +84,15 @@ def test_a_cell_that_contradicts_its_column(tmp_path: Path, old: str, new: str, 
         read_any_table(written(tmp_path, SMI.replace(old, new)), "step (ms)")
 
 
+def test_a_column_in_another_unit_than_its_name_says_is_no_labels(tmp_path: Path) -> None:
+    """Who removed the unit only would have thousandths for seconds."""
+    text = "load_s,step_s\n3 ms,1\n4 ms,2\n"
+    with pytest.raises(DataError, match=r"(?s)line 2, column load_s: got '3 ms', expected a number in s.*write 0.003 for '3 ms'"):
+        read_any_table(written(tmp_path, text), "step_s", others="aside")
+    sizes = written(tmp_path, text.replace(" ms", " MB"))
+    assert read_any_table(sizes, "step_s")["load_s"].tolist() == ["3 MB", "4 MB"], "letters behind an underscore may be no unit"
+
+
 def test_labels_with_few_units_stay_labels(tmp_path: Path) -> None:
     text = "model [B],step_s\n7 B,1\nmixed,2\nsmall,3\n"
     assert read_any_table(written(tmp_path, text), "step_s")["model [B]"].tolist() == ["7 B", "mixed", "small"]

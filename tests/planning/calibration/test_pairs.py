@@ -70,7 +70,7 @@ def test_values_of_different_names_and_named_ones(write) -> None:  # type: ignor
             r"p.csv, line 3, column net: got net 'a' a second time[\s\S]*m.csv has no column 'nodes'",
         ),
         (PREDICTED, "net,Nodes,step_s\na,1,1.0\n", r"m.csv has no column 'nodes', .*: add it there, or call 'Nodes' so"),
-        (PREDICTED, "net,nodes,step_s\na,1,2 s\na,2,1 s\n", "m.csv, line 2, column step_s[\\s\\S]*Write the bare number: the unit"),
+        (PREDICTED, "net,nodes,step_s\na,1,2 ms\na,2,1 ms\n", "m.csv, line 2, column step_s[\\s\\S]*write 0.002 for '2 ms'"),
         (
             PREDICTED,
             "net,nodes,step_s\na,1,\n",

@@ -51,7 +51,8 @@ def learnt_tensors(graph: Any, known: Mapping[str, Any]) -> dict[str, dict[str, 
     Learnt are weights, tables and vectors of the file in floating point. Tensors of more than two sizes beyond 1 are not, where
     others meet them: those hold places of tokens, as do whole numbers. Nor are those that the file calls buffers.
     """
-    learnt = [each for each in graph.initializer if each.data_type in FLOATING and each.name not in told(graph, "BUFFER")]
+    buffers = told(graph, "BUFFER")
+    learnt = [each for each in graph.initializer if each.data_type in FLOATING and each.name not in buffers]
     found = {each.name: {each.name: math.prod(each.dims)} for each in learnt}
     for node in graph.node:
         sources = [name for name in node.input if name in found]
