@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from mlperf.datasets.dictionary.numbers import parse_number
+from mlperf.datasets.reading.time_units import RATE, TIME_SUFFIXES, plain_name
 
 BRACKETED = re.compile(r"[\[(] *(?P<unit>[^\[\]()]+?) *[\])]\s*$")
 SUFFIXED = re.compile(r"_(?P<unit>ns|us|ms|s|min|h|(?:[kmgtp]i?)?b|percent|pct|[kmg]?hz|m?w|m?j)$")
 CELL = re.compile(r"\s*(?P<number>[+-]?(?:\d[\d.,]*|[.,]\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>%|[^\W\d_]+)\s*")
-SPELLINGS = {"µs": "us", "μs": "us", "sec": "s", "msec": "ms", "usec": "us", "nsec": "ns", "percent": "%", "pct": "%", "KB": "kB"}
+SPELLINGS = {"percent": "%", "pct": "%", "KB": "kB"}
 DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 BINARY = {f"{prefix}i": 1024.0**power for power, prefix in enumerate("KMGTP", start=1)}
 DIMENSIONS = {
@@ -69,8 +70,9 @@ def header_unit(name: str) -> HeaderUnit | None:
     """
     if found := BRACKETED.search(name):
         return HeaderUnit(_spelled(found["unit"]), is_bracketed=True)
-    found = SUFFIXED.search(name.strip().lower())
-    if found is None or "_per_" in name.lower():
+    plain = plain_name(name)
+    found = SUFFIXED.search(plain)
+    if found is None or RATE in plain:
         return None
     alike = [unit for unit in KNOWN if unit.lower() == _spelled(found["unit"]).lower()]
     # mw and mj are thousandths in every name that somebody wrote in small letters; there are no megawatts here.
@@ -122,8 +124,9 @@ def unit_fault(cells: pd.Series[Any]) -> UnitFault | None:
 
 
 def _spelled(unit: str) -> str:
-    """A unit in one spelling."""
-    return SPELLINGS.get(unit, unit)
+    """A unit in one spelling, those of time as names of columns are read."""
+    of_time = plain_name(f"x_{unit}").removeprefix("x")
+    return of_time.removeprefix("_") if of_time in TIME_SUFFIXES else SPELLINGS.get(unit, unit)
 
 
 def _converted(text: str, number: str, ratio: float) -> str:

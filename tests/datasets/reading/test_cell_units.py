@@ -30,6 +30,8 @@ def written(tmp_path: Path, text: str) -> Path:
         ("Step_MS", "ms"),
         ("share_pct", "%"),
         ("time (µs)", "us"),
+        ("Step time [milliseconds]", "ms"),
+        ("step_msec", "ms"),
         ("bytes_per_s", None),
         ("kernels", None),
     ],
