@@ -23,6 +23,7 @@ from mlperf.systems.sprint.components import FITTED, SHARE_OPERATIONS
 from mlperf.training.components.component_fit import ComponentModel
 from mlperf.training.components.run_settings import spread_times
 from mlperf.training.gradient.gradient import EXPLAINED, PREDICTOR, GradientModel
+from mlperf.training.gradient.other_device import SPREAD
 from mlperf.training.gradient.work_model import WorkModel
 from mlperf.training.model import Model
 from mlperf.training.run_model import KnownSteps
@@ -36,6 +37,8 @@ RUNS = "runs"
 """Kind of draws of configurations that are compared with one another."""
 MANY = 1000
 """Configurations from which on it pays to look for those that are alike."""
+IN_DEVICE_MEMORY = "compute_update_value"
+"""What reads and writes vectors in a device's own memory."""
 GRADIENT, ALLREDUCE = "compute_gradient", "allreduce"
 """The component that is the sum of its kernels, and the one that a single node does not have."""
 
@@ -93,7 +96,7 @@ def predict_times(model: Model, inputs: ConfigurationInputs, method: str = PREDI
     means[ALLREDUCE] = ComponentMean(np.where(alone, 0.0, payload.seconds), payload.inside | alone, payload.source)
     if inputs.optimizer != MOMENTUM_SGD:
         means |= {name: _other_optimizer(means[name], inputs.optimizer) for name in SHARE_OPERATIONS}
-    differences = () if model.measured_on is None else model.measured_on.differs_from(inputs.machine.processor)
+    differences = other_machine(model, inputs)
     if differences:
         means = {name: _elsewhere(mean) for name, mean in means.items()}
     return PredictedTimes(
@@ -103,6 +106,13 @@ def predict_times(model: Model, inputs: ConfigurationInputs, method: str = PREDI
         {name: mean.source for name, mean in means.items()},
         differences,
     )
+
+
+def other_machine(model: Model, inputs: ConfigurationInputs) -> tuple[str, ...]:
+    """How the machine asked about differs from the one that was measured, and whether its times are carried over."""
+    differences = () if model.measured_on is None else model.measured_on.differs_from(inputs.machine.processor)
+    device = model.gradient.device if isinstance(model.gradient, GradientModel) else None
+    return differences if device is None else (*differences, device.told)
 
 
 def refuse_negative(name: str, seconds: FloatArray, inputs: ConfigurationInputs, method: str) -> None:
@@ -175,7 +185,8 @@ def component_draws(model: Model, inputs: ConfigurationInputs, name: str, mean_s
         rng = np.random.default_rng(draws.shared_seed)
         return _drawn_costs(_run_costs(model)[name], inputs.columns, rng, draws.n_draws, draws.kind)
     if name in model.components:
-        return _sampled(model.components[name], inputs.columns, draws.rng, draws.n_draws, draws.kind)
+        drawn = _sampled(model.components[name], inputs.columns, draws.rng, draws.n_draws, draws.kind)
+        return _memory_ratio(model, name) * drawn
     return mean_s
 
 
@@ -267,7 +278,14 @@ def component_mean(model: Model, inputs: ConfigurationInputs, name: str, method:
         return _assumed(name, inputs)
     fitted = model.components[name]
     rows, number = _alike(inputs.columns, fitted.columns)
-    return ComponentMean(fitted.predict(rows)[number], fitted.in_domain(rows)[number], FITTED_HERE)
+    seconds = _memory_ratio(model, name) * fitted.predict(rows)
+    return ComponentMean(seconds[number], fitted.in_domain(rows)[number], FITTED_HERE)
+
+
+def _memory_ratio(model: Model, name: str) -> float:
+    """What another device's memory makes of a component that goes through it; copies from and to the host stay as measured."""
+    device = model.gradient.device if isinstance(model.gradient, GradientModel) else None
+    return device.bandwidth_ratio if device is not None and name == IN_DEVICE_MEMORY else 1.0
 
 
 def _alike(columns: pd.DataFrame, read: Sequence[str]) -> tuple[pd.DataFrame, IntArray | slice]:
@@ -360,8 +378,10 @@ def _coefficient_ratios(
         if instead != kernel:
             drawn[:, rows.index] *= np.exp(STANDING_IN_SPREAD * rng.standard_normal((n_draws, 1)))
         centre[rows.index] = fit.predict(rows)
-    seconds = np.array([gradient.step_times(calls, each) for each in drawn])
-    mean_s = gradient.step_times(calls, centre)
+    strays = np.ones(n_draws) if gradient.device is None else np.exp(SPREAD * rng.standard_normal(n_draws))
+    carried = (gradient.carried_over(calls, each, stray) for each, stray in zip(drawn, strays, strict=True))
+    seconds = np.array([gradient.step_times(calls, each) for each in carried])
+    mean_s = gradient.step_times(calls, gradient.carried_over(calls, centre))
     least_s = LEAST_SHARE * gradient.step_times(calls, steps.call_times(gradient, method))
     return np.maximum(1.0 + (seconds - mean_s) / np.maximum(mean_s, least_s), 0.0)
 

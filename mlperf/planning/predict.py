@@ -29,6 +29,7 @@ from mlperf.planning.run_prediction import Prediction
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
+from mlperf.training.elsewhere import model_on
 from mlperf.training.model import Model
 
 
@@ -91,6 +92,7 @@ def predict_configurations(
     model: Model, cnns: Sequence[CnnSpec], machine: MachineSpec, configs: pd.DataFrame, options: PredictionOptions
 ) -> Prediction:
     """Solve the SPRINT equations for each row of ``configs`` (see `mlperf.planning.inputs.ConfigurationInputs`)."""
+    model = model_on(model, machine)
     return predict_inputs(model, configuration_inputs(model, cnns, machine, configs, options.optimizer), options)
 
 

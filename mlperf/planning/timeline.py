@@ -28,6 +28,7 @@ from mlperf.systems.sprint.simulated import N_ITERATIONS, plan_for
 from mlperf.systems.sprint.solved import refuse_scaled_waits
 from mlperf.systems.sprint.timeline import Timeline
 from mlperf.traces.timeline.lanes import COLUMNS, UPDATE, ThreadTimeline
+from mlperf.training.elsewhere import model_on
 from mlperf.training.model import Model
 
 RECORDED = "recorded"
@@ -180,6 +181,7 @@ def simulated_configuration(
         hint = "Name one --nodes and one --subbatch."
         raise UsageError(f"got {len(prediction.cnn)} configurations, expected one for a timeline", hint=hint)
     configs = pd.DataFrame({"cnn": [0], **{name: getattr(run, name) for name in RUN_COLUMNS}})
+    model = model_on(model, machine)
     inputs = configuration_inputs(model, cnns, machine, configs, options.optimizer)
     times = predict_times(model, inputs, options.method).times.scaled(options.factors or {})
     refuse_scaled_waits(times, "timeline")

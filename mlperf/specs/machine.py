@@ -21,6 +21,7 @@ _FIGURES = (
     Figure("memory_bytes", above=True, optional=True),
     Figure("device_memory_bytes", above=True, optional=True),
     Figure("flop_per_s", above=True, optional=True),
+    Figure("device_bandwidth_bytes_per_s", above=True, optional=True),
     Figure("latency_s", optional=True),
     Figure("bandwidth_bytes_per_s", above=True, optional=True),
     Figure("local_latency_s", optional=True),
@@ -58,6 +59,8 @@ class MachineSpec:
         Latency of a short message between two devices of one node.
     local_bandwidth_bytes_per_s : float, optional
         Bandwidth of one device to the others of its node, in one direction.
+    device_bandwidth_bytes_per_s : float, optional
+        Bandwidth of a device to its own memory.
     price_per_node_hour : float, optional
         In any currency, the same for all machines compared.
     power_w : float, optional
@@ -92,6 +95,7 @@ class MachineSpec:
     processor: str | None = None
     local_latency_s: float | None = None
     local_bandwidth_bytes_per_s: float | None = None
+    device_bandwidth_bytes_per_s: float | None = None
 
     def __post_init__(self) -> None:
         place = f"machine {self.name!r}"

@@ -106,3 +106,44 @@ def tried_layouts(folder: Path | None) -> pd.DataFrame:
         failed=rows["status"] == "failed",
         memory_bytes=1e9 * pd.to_numeric(rows["memory_gb"]).astype(float),
     )
+
+
+DEVICES = {
+    "dgx1_p100": "Tesla P100-SXM2-16GB",
+    "gce_k80": "Tesla K80",
+    "ec2_k80": "Tesla K80",
+    "TITAN X": "NVIDIA TITAN X (Pascal)",
+    "GeForce GTX TITAN X": "GeForce GTX TITAN X",
+    "GeForce GTX 1080": "NVIDIA GeForce GTX 1080",
+    "GeForce GTX 1080 Ti": "NVIDIA GeForce GTX 1080 Ti",
+}
+"""By platform or device of the source, the device as its data sheet names it."""
+
+
+def device_rows(folder: Path | None) -> pd.DataFrame:
+    """Training steps of known networks on one device, in single precision, by two programs of their time.
+
+    Returns
+    -------
+    DataFrame
+        ``source, device, cnn`` (as the source names it), ``subbatch_size, step_s``. TensorFlow of 2017 updates the weights; Torch7
+        of 2016 goes forward and backward, here with the newest cuDNN that the source has of a device, the mean where a network was
+        measured twice.
+    """
+    images = read_open("tf_benchmarks", "throughput", folder)
+    images = images[(images["n_gpus"] == 1) & (images["data"] == "synthetic")]
+    tensorflow = images.assign(
+        source="TensorFlow, " + images["platform"],
+        device=images["platform"].map(DEVICES),
+        step_s=images["subbatch_size"] / images["images_per_s"],
+    )
+    passes = read_open("cnn_benchmarks", "forward_backward", folder)
+    passes = passes[passes["gpu"].isin(list(DEVICES)) & (passes["cudnn"] != "none")]
+    newest = passes.assign(version=passes["cudnn"].astype(int))
+    newest = newest[newest["version"] == newest.groupby("gpu")["version"].transform("max")]
+    torch7 = newest.assign(
+        source="Torch7", device=newest["gpu"].map(DEVICES), step_s=newest["forward_mean_s"] + newest["backward_mean_s"]
+    )
+    columns = ["source", "device", "cnn", "subbatch_size"]
+    both = pd.concat([tensorflow, torch7])[[*columns, "step_s"]]
+    return both.groupby(columns, sort=False, as_index=False)["step_s"].mean()

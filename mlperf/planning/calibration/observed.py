@@ -35,6 +35,7 @@ from mlperf.specs.machine import MachineSpec
 from mlperf.systems.base.times import ComponentTimes
 from mlperf.systems.sprint.components import FITTED
 from mlperf.systems.sprint.outputs import OUTPUTS
+from mlperf.training.elsewhere import model_on
 from mlperf.training.model import Model
 
 COMPONENTS = tuple(component.name for component in FITTED)
@@ -113,6 +114,7 @@ def observed_factors(model: Model, rows: ObservedRows, machine: MachineSpec, opt
 
     A what-if among ``options`` counts for nothing: what was measured is the machine as it is.
     """
+    model = model_on(model, machine)
     inputs = configuration_inputs(model, rows.cnns, machine, rows.configs, options.optimizer)
     options = replace(options, distributions=False, factors={})
     prediction = predict_configurations(model, rows.cnns, machine, rows.configs, options)

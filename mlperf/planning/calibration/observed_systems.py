@@ -34,6 +34,7 @@ from mlperf.specs.machine import MachineSpec
 from mlperf.systems.base.system import EPOCH, Refusing, Solution, System
 from mlperf.systems.registry import system_of
 from mlperf.systems.sprint.components import OF_PASSES
+from mlperf.training.elsewhere import model_on
 from mlperf.training.model import Model
 
 STEP = 0.01
@@ -106,7 +107,7 @@ def system_factors(model: Model, system: System, rows: ObservedRows, machine: Ma
     UsageError
         The model gives no time of the system's components, or none of what was measured.
     """
-    options = replace(options, factors={})
+    options, model = replace(options, factors={}), model_on(model, machine)
     inputs = configuration_inputs(model, rows.cnns, machine, rows.configs, options.optimizer)
     refuse_impossible(system, run_of(inputs, system), inputs)
     plain = Scaled.of(model, system, inputs, options)
@@ -256,6 +257,7 @@ def _narrowed_prediction(
     """The prediction with the intervals that the factors leave."""
     numbers = {net.name: number for number, net in enumerate(nets)}
     configs = prediction.configs.assign(cnn=[numbers[name] for name in prediction.cnn])
+    model = model_on(model, machine)
     inputs = configuration_inputs(model, nets, machine, configs, options.optimizer)
     shares = Scaled.of(model, system, inputs, options).shares(found.factors)
     intervals = {

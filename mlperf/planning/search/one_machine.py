@@ -29,6 +29,7 @@ from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.minibatch import minibatch_std
 from mlperf.systems.sprint.outputs import mean_minibatch_size
 from mlperf.systems.sprint.staleness import mean_staleness
+from mlperf.training.elsewhere import model_on
 from mlperf.training.model import Model
 
 N_DRAWS = 200
@@ -80,6 +81,7 @@ class _Problem:
 
 def search_once(model: Model, cnn: CnnSpec, machine: MachineSpec, options: SearchOptions, configs: pd.DataFrame) -> MachineRanking:
     """Search ``configs`` on one machine; see `search_runs`."""
+    model = model_on(model, machine)
     problem = _problem(model, configuration_inputs(model, [cnn], machine, configs, options.optimizer), options)
     solution = _solution(problem)
     table = _grid_table(problem, solution)

@@ -37,6 +37,7 @@ from mlperf.specs.optimizers import MOMENTUM_SGD
 from mlperf.systems.base.system import Refusing, Solution, System, refusals
 from mlperf.systems.registry import system_of
 from mlperf.training.collectives.exchange_model import ExchangeModel
+from mlperf.training.elsewhere import model_on
 from mlperf.training.gradient.gradient import PREDICTOR
 from mlperf.training.model import Model
 
@@ -131,6 +132,7 @@ def predict_system_configurations(
     model: Model, system: System, cnns: list[CnnSpec], machine: MachineSpec, configs: pd.DataFrame, options: SystemOptions
 ) -> SystemPrediction:
     """Solve a system for each row of ``configs``: ``cnn``, the run's columns and the system's settings."""
+    model = model_on(model, machine)
     inputs = configuration_inputs(model, cnns, machine, configs, options.optimizer)
     means = system_times(model, inputs, system, options.method, options.exchange).scaled(options.factors)
     run = run_of(inputs, system)

@@ -31,6 +31,7 @@ from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.base.system import EPOCH, Refusing, Screened, System, refusals
 from mlperf.systems.registry import system_of
+from mlperf.training.elsewhere import model_on
 from mlperf.training.measured_on import MeasuredOn
 from mlperf.training.model import Model
 
@@ -169,7 +170,7 @@ def search_configurations(
     model: Model, system: System, cnn: CnnSpec, machine: MachineSpec, configs: pd.DataFrame, asked: SearchAsked
 ) -> SystemSearch:
     """Rank the rows of ``configs``."""
-    options = asked.predict
+    options, model = asked.predict, model_on(model, machine)
     inputs = configuration_inputs(model, [cnn], machine, configs, options.optimizer)
     means = system_times(model, inputs, system, options.method, options.exchange).scaled(options.factors)
     run = run_of(inputs, system)

@@ -26,6 +26,7 @@ from mlperf.planning.component_times import (
     component_mean,
     draw_times,
     is_measured,
+    other_machine,
     predict_times,
 )
 from mlperf.planning.inputs import ConfigurationInputs
@@ -196,7 +197,7 @@ def system_times(
         other_optimizer = inputs.optimizer != MOMENTUM_SGD and any(part in SHARE_OPERATIONS for part in parts)
         source[name] = ASSUMED if updates_on_device(model, name) or other_optimizer else FITTED_HERE
     seconds |= pass_spreads(seconds, step_spreads(model, inputs.steps, method))
-    differences = () if model.measured_on is None else model.measured_on.differs_from(inputs.machine.processor)
+    differences = other_machine(model, inputs)
     if differences:
         source = {name: OTHER_MACHINE if where == FITTED_HERE else where for name, where in source.items()}
         in_domain = {name: np.zeros_like(inside) for name, inside in in_domain.items()}

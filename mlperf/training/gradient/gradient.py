@@ -31,6 +31,7 @@ from mlperf.training.characteristics.stored import Characteristics
 from mlperf.training.fits.ratio_model import Scaled, TotalKeeping
 from mlperf.training.gradient.call_gaps import CallGaps
 from mlperf.training.gradient.launches import Launches
+from mlperf.training.gradient.other_device import OtherDevice
 
 # Settings of the learnt residual, fixed before any campaign was scored.
 RESIDUAL_SETTINGS: Mapping[str, Any] = {
@@ -151,7 +152,7 @@ class GradientModel:
     are kernels measured on fewer than four sizes, which were not fitted; ``characteristics`` what the terms read beside sizes.
     ``beyond`` are, by kernel, the sizes of measured calls whose product lies outside the grid of isolated products. ``launches`` is
     what host and device add on a device, ``gaps`` what lies between the calls of a library on a host; both None where a step
-    is the sum of its calls.
+    is the sum of its calls. ``device`` is another one than was measured, to which times are carried over.
     """
 
     backend: str
@@ -162,6 +163,7 @@ class GradientModel:
     beyond: Mapping[str, Domain] = field(default_factory=dict)
     launches: Launches | None = None
     gaps: CallGaps | None = None
+    device: OtherDevice | None = None
 
     def step_times(self, calls: pd.DataFrame, call_times: FloatArray) -> FloatArray:
         """Seconds of each ``run`` from the times of its calls (eq. 4), on a device as the host launches them; shape (n_runs,)."""
@@ -196,7 +198,13 @@ class GradientModel:
         for kernel, rows in calls.groupby(fitted_kernels(calls), sort=False):
             where = calls.index.get_indexer(rows.index)
             times[where] = self._kernel_times(str(kernel), rows, method)
-        return times
+        return self.carried_over(calls, times)
+
+    def carried_over(self, calls: pd.DataFrame, call_times: FloatArray, ratio: float = 1.0) -> FloatArray:
+        """Seconds of calls on the device asked about, ``ratio`` times as long; as they are where that is the measured one."""
+        if self.device is None or self.launches is None:
+            return call_times
+        return self.launches.call_s + ratio * self.device.times(calls, self.launches.device_times(call_times))
 
     def fitted_as(self, kernel: str) -> str:
         """The kernel whose fit predicts this one: itself, or what stands in for it where it was never measured."""

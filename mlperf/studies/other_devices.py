@@ -1,0 +1,114 @@
+"""Steps on devices that nobody measured: the model of another device, carried over by data sheets, beside open measurements."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray
+from mlperf.datasets.open.step_rows import device_rows
+from mlperf.planning.systems.predict import predict_system
+from mlperf.specs.devices import device_sheet
+from mlperf.specs.job import JobSpec
+from mlperf.specs.machine import MachineSpec
+from mlperf.specs.zoo.zoo import zoo_names
+from mlperf.training.model import Model
+
+SYSTEM, STEP = "data-parallel", "step_s"
+UNSCALED, PEAKS = "as measured", "ratio of peaks"
+"""Trivial answers: the step of the measured device, and that step times the ratio of both single-precision peaks."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DevicesJudgement:
+    """Predicted beside measured steps.
+
+    Attributes
+    ----------
+    rows : DataFrame
+        ``source, device, cnn, subbatch_size, step_s`` (measured), ``predicted, lower, upper`` (seconds, 95 % interval), ``error``
+        (predicted over measured, less 1), ``inside``, and by trivial answer its ``error``.
+    left_out : tuple of str
+        Networks of the sources that are none of the package's.
+    """
+
+    rows: pd.DataFrame
+    left_out: tuple[str, ...]
+
+    def errors(self) -> pd.DataFrame:
+        """Mean absolute error, mean error and coverage by device and of all; mean absolute errors of the trivial answers."""
+        every = pd.concat([self.rows, self.rows.assign(device="all")])
+        grouped = every.groupby("device", sort=False)
+        made = {
+            "n": grouped.size(),
+            "error": grouped["error"].agg(lambda each: each.abs().mean()),
+            "bias": grouped["error"].mean(),
+            "coverage": grouped["inside"].mean(),
+            **{name: grouped[name].agg(lambda each: each.abs().mean()) for name in (UNSCALED, PEAKS)},
+        }
+        return pd.DataFrame(made).reset_index()
+
+
+def judge_devices(model: Model, folder: Path | None = None) -> DevicesJudgement:
+    """Predict every open step as `mlperf predict --system data-parallel` does for a machine with that device.
+
+    Parameters
+    ----------
+    model : Model
+        Of a device.
+    folder : Path, optional
+        Of the open data; default what ``MLPERF_SHARED_DATA`` names.
+
+    Raises
+    ------
+    DataError
+        The open data are not there, or a device has no data sheet.
+    """
+    measured = device_rows(folder)
+    names = measured["cnn"].str.lower().str.replace("-", "")
+    known = names.isin(zoo_names())
+    rows = measured[known].assign(cnn=names[known]).reset_index(drop=True)
+    own = {key: asked_step(model, *key, None)[0] for key in _keys(rows)}
+    found = [asked_step(model, cnn, size, device) for cnn, size, device in _keys(rows, "device")]
+    predicted, lower, upper = (np.array(each, float) for each in zip(*found, strict=True))
+    step_s = rows[STEP].to_numpy(float)
+    unscaled = np.array([own[key] for key in _keys(rows)])
+    rows = rows.assign(
+        predicted=predicted,
+        lower=lower,
+        upper=upper,
+        error=predicted / step_s - 1.0,
+        inside=(lower <= step_s) & (step_s <= upper),
+        **{UNSCALED: unscaled / step_s - 1.0, PEAKS: unscaled * _peak_ratios(model, rows["device"]) / step_s - 1.0},
+    )
+    return DevicesJudgement(rows, tuple(sorted(set(measured["cnn"][~known]))))
+
+
+def asked_step(model: Model, cnn: str, subbatch_size: int, device: str | None) -> tuple[float, float, float]:
+    """Seconds of a step on one device (None: the measured one) and the ends of the interval of a run."""
+    machine = MachineSpec(device or "the measured one", 1, 1, processor=device)
+    job = JobSpec(dataset_size=subbatch_size, subbatch_size=subbatch_size, n_nodes=1)
+    found = predict_system(model, SYSTEM, cnn, machine, job)
+    interval = found.prediction_interval[STEP]
+    return float(found.outputs[STEP][0]), float(interval.lower[0]), float(interval.upper[0])
+
+
+def read_device_limits(path: Path) -> Mapping[str, float]:
+    """The limits that were set before any step was predicted: ``error``, ``coverage``."""
+    return {str(name): float(value) for name, value in tomllib.loads(path.read_text(encoding="utf-8"))["limits"].items()}
+
+
+def _keys(rows: pd.DataFrame, *more: str) -> list[tuple[str, int]] | list[tuple[str, int, str]]:
+    return list(rows[["cnn", "subbatch_size", *more]].itertuples(index=False, name=None))
+
+
+def _peak_ratios(model: Model, devices: pd.Series[str]) -> FloatArray:
+    """Peak of the measured device over those of others."""
+    known = None if model.measured_on is None else device_sheet(model.measured_on.processor)
+    sheets = [device_sheet(name) for name in devices]
+    return np.array([np.nan if known is None or each is None else known.flop_per_s / each.flop_per_s for each in sheets])
