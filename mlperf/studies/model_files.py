@@ -15,10 +15,12 @@ from mlperf.core.errors import PATH, DataError, UsageError, check_type
 from mlperf.datasets.campaigns.bundled import bundled_path
 from mlperf.models.storage.document import document_from_json, placed
 from mlperf.models.storage.store import KINDS, kind_in, model_from_dict, write_model
+from mlperf.specs.devices import device_sheet, sheet_of
 from mlperf.specs.kernels.explicit import further_layer
 from mlperf.training.measured_on import device_of, same_name
 
 if TYPE_CHECKING:
+    from mlperf.specs.machine import MachineSpec
     from mlperf.specs.network.cnn import CnnSpec
 
 
@@ -147,33 +149,35 @@ def bundled_models() -> tuple[str, ...]:
     return tuple(sorted(path.name.removesuffix(".json.gz") for path in BUNDLED.glob("*.json.gz")))
 
 
-def model_for(processor: str | None, cnns: Sequence[CnnSpec] = ()) -> str:
-    """Name of the shipped model whose times were measured on a processor of that name, else on one whose name has all its words.
+def model_for(machine: MachineSpec | None, cnns: Sequence[CnnSpec] = ()) -> str:
+    """Name of the shipped model whose times were measured on the machine's processor, else on what is nearest to it.
 
-    ``H100`` gets the model of the ``NVIDIA H100 80GB HBM3``, and its answers say that this is what was measured.
+    ``H100`` gets the model of the ``NVIDIA H100 80GB HBM3``, and its answers say that this is what was measured. Another device,
+    of which the data sheet is known, gets the model of a device (see `mlperf.training.elsewhere.model_on`).
 
     Parameters
     ----------
-    processor : str or None
-        As a machine's specification names it.
+    machine : MachineSpec or None
+        Asked about.
     cnns : sequence of CnnSpec
         What is asked about.
 
     Returns
     -------
     str
-        `DEFAULT_MODEL` where there is neither; `LIBRARY_MODEL` in its place where a network has layers that it does not know.
+        `DEFAULT_MODEL` where nothing is near; `LIBRARY_MODEL` in its place where a network has layers that it does not know.
     """
-    found = _measured_on(processor) if processor else DEFAULT_MODEL
+    found = DEFAULT_MODEL if machine is None or not machine.processor else _measured_on(machine, machine.processor)
     is_further = any(further_layer(cnn) is not None for cnn in cnns)
     return LIBRARY_MODEL if is_further and found == DEFAULT_MODEL else found
 
 
-def _measured_on(processor: str) -> str:
+def _measured_on(machine: MachineSpec, processor: str) -> str:
     measured = {name: _measured(name) for name in bundled_models()}
     same = [name for name, own in measured.items() if same_name(processor, own)]
     akin = [name for name, own in measured.items() if _words(processor) and _words(processor) <= _words(own)]
-    return next(iter((*same, *akin)), DEFAULT_MODEL)
+    devices = [name for name, own in measured.items() if device_sheet(own)] if sheet_of(machine) else []
+    return next(iter((*same, *akin, *devices)), DEFAULT_MODEL)
 
 
 def _words(name: str) -> set[str]:

@@ -6,12 +6,14 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.datasets.open.step_rows import device_rows
+from mlperf.planning.options import N_DRAWS
 from mlperf.planning.systems.predict import predict_system
 from mlperf.specs.devices import device_sheet
 from mlperf.specs.job import JobSpec
@@ -54,7 +56,7 @@ class DevicesJudgement:
         return pd.DataFrame(made).reset_index()
 
 
-def judge_devices(model: Model, folder: Path | None = None) -> DevicesJudgement:
+def judge_devices(model: Model, folder: Path | None = None, n_draws: int = N_DRAWS) -> DevicesJudgement:
     """Predict every open step as `mlperf predict --system data-parallel` does for a machine with that device.
 
     Parameters
@@ -63,6 +65,8 @@ def judge_devices(model: Model, folder: Path | None = None) -> DevicesJudgement:
         Of a device.
     folder : Path, optional
         Of the open data; default what ``MLPERF_SHARED_DATA`` names.
+    n_draws : int
+        Of the intervals.
 
     Raises
     ------
@@ -73,11 +77,12 @@ def judge_devices(model: Model, folder: Path | None = None) -> DevicesJudgement:
     names = measured["cnn"].str.lower().str.replace("-", "")
     known = names.isin(zoo_names())
     rows = measured[known].assign(cnn=names[known]).reset_index(drop=True)
-    own = {key: asked_step(model, *key, None)[0] for key in _keys(rows)}
-    found = [asked_step(model, cnn, size, device) for cnn, size, device in _keys(rows, "device")]
+    own = {(cnn, size): asked_step(model, cnn, size, None, 2)[0] for cnn, size in asked_keys(rows)}
+    there = {(cnn, size, device): asked_step(model, cnn, size, device, n_draws) for cnn, size, device in asked_keys(rows, "device")}
+    found = [there[key] for key in asked_keys(rows, "device")]
     predicted, lower, upper = (np.array(each, float) for each in zip(*found, strict=True))
     step_s = rows[STEP].to_numpy(float)
-    unscaled = np.array([own[key] for key in _keys(rows)])
+    unscaled = np.array([own[key] for key in asked_keys(rows)])
     rows = rows.assign(
         predicted=predicted,
         lower=lower,
@@ -89,11 +94,11 @@ def judge_devices(model: Model, folder: Path | None = None) -> DevicesJudgement:
     return DevicesJudgement(rows, tuple(sorted(set(measured["cnn"][~known]))))
 
 
-def asked_step(model: Model, cnn: str, subbatch_size: int, device: str | None) -> tuple[float, float, float]:
-    """Seconds of a step on one device (None: the measured one) and the ends of the interval of a run."""
+def asked_step(model: Model, cnn: str, subbatch_size: int, device: str | None, n_draws: int) -> tuple[float, float, float]:
+    """Seconds of a step on one device (None: the measured one) and the ends of the 95 % interval of a run."""
     machine = MachineSpec(device or "the measured one", 1, 1, processor=device)
     job = JobSpec(dataset_size=subbatch_size, subbatch_size=subbatch_size, n_nodes=1)
-    found = predict_system(model, SYSTEM, cnn, machine, job)
+    found = predict_system(model, SYSTEM, cnn, machine, job, n_draws=n_draws)
     interval = found.prediction_interval[STEP]
     return float(found.outputs[STEP][0]), float(interval.lower[0]), float(interval.upper[0])
 
@@ -103,7 +108,8 @@ def read_device_limits(path: Path) -> Mapping[str, float]:
     return {str(name): float(value) for name, value in tomllib.loads(path.read_text(encoding="utf-8"))["limits"].items()}
 
 
-def _keys(rows: pd.DataFrame, *more: str) -> list[tuple[str, int]] | list[tuple[str, int, str]]:
+def asked_keys(rows: pd.DataFrame, *more: str) -> list[tuple[Any, ...]]:
+    """Network, sub-batch and what else is asked of each row."""
     return list(rows[["cnn", "subbatch_size", *more]].itertuples(index=False, name=None))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import runpy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from mlperf import load_model, save_model
 from mlperf.core.errors import DataError, UsageError
 from mlperf.datasets import load_campaign
 from mlperf.models.storage.store import KINDS
-from mlperf.specs import load_cnn
+from mlperf.specs import MachineSpec, load_cnn
 from mlperf.studies.model_files import DEFAULT_MODEL, LIBRARY_MODEL, MODEL_FILES, bundled_models, homes, model_for
 
 pytestmark = pytest.mark.slow
@@ -120,17 +121,27 @@ def test_a_table_in_the_place_of_a_model_file_says_so(tmp_path: Path) -> None:
     assert f"mlperf train {path} --target COLUMN" in str(caught.value.hint)
 
 
+def with_processor(name: str | None) -> MachineSpec:
+    return MachineSpec("cluster", max_nodes=4, n_gpus_per_node=8, processor=name)
+
+
 def test_the_model_for_a_machine_is_of_its_processor() -> None:
     """A shipped model where one was measured on such a processor, whatever marks its name has; else the default."""
-    assert model_for("NVIDIA H100 80GB HBM3") == model_for("nvidia  h100 80GB hbm3") == "gpu-h100-layers"
-    assert model_for(load_model("cpu-epyc").measured_on.processor) == "cpu-epyc"
-    assert model_for("Tesla K20X") == model_for(None) == model_for("") == DEFAULT_MODEL
-    assert model_for("H100") == model_for("NVIDIA H100") == model_for("nvidia-h100") == "gpu-h100-layers"
-    assert model_for("NVIDIA H100 PCIe") == DEFAULT_MODEL
+    for name in ("NVIDIA H100 80GB HBM3", "nvidia  h100 80GB hbm3", "H100", "NVIDIA H100", "nvidia-h100"):
+        assert model_for(with_processor(name)) == "gpu-h100-layers"
+    assert model_for(with_processor(load_model("cpu-epyc").measured_on.processor)) == "cpu-epyc"
+    assert model_for(with_processor("AMD EPYC 7742")) == model_for(with_processor(None)) == model_for(None) == DEFAULT_MODEL
+
+
+def test_a_device_that_nobody_measured_gets_the_model_of_a_device_where_its_data_sheet_is_known() -> None:
+    assert model_for(with_processor("Tesla K80")) == model_for(with_processor("NVIDIA H100 PCIe")) == "gpu-h100-layers"
+    own = replace(with_processor("Accelerator 9"), device_memory_bytes=16e9, flop_per_s=1e13)
+    assert model_for(own) == DEFAULT_MODEL
+    assert model_for(replace(own, device_bandwidth_bytes_per_s=1e12)) == "gpu-h100-layers"
 
 
 def test_layers_that_the_engine_does_not_run_are_asked_of_the_model_that_knows_them() -> None:
     usual, today = load_cnn("resnet18"), load_cnn("vit_b_16")
-    assert model_for("Tesla K20X", (usual, today)) == model_for(None, (today,)) == LIBRARY_MODEL
-    assert model_for("Tesla K20X", (usual,)) == DEFAULT_MODEL
-    assert model_for("H100", (today,)) == "gpu-h100-layers"
+    assert model_for(None, (usual, today)) == model_for(with_processor("AMD EPYC 7742"), (today,)) == LIBRARY_MODEL
+    assert model_for(None, (usual,)) == DEFAULT_MODEL
+    assert model_for(with_processor("H100"), (today,)) == "gpu-h100-layers"

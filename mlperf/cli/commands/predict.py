@@ -140,7 +140,7 @@ def predict(
     from mlperf import load_model
     from mlperf.studies.model_files import model_for
 
-    path = model_path or model_for(None if request.machine is None else request.machine.processor, request.cnns)
+    path = model_path or model_for(request.machine, request.cnns)
     model = load_model(path, "system", "table", *FITTED)
     if is_fitted(model):
         refuse_of_fitted(model, system, rows)

@@ -90,7 +90,7 @@ def search(
     if len(cnns) > 1:
         raise UsageError(f"got {len(cnns)} CNNs, expected one", hint="Search them one by one.")
     request.needed_machine()
-    paths = paired(model_paths or tuple(Path(model_for(machine.processor, cnns)) for machine in machines), machines)
+    paths = paired(model_paths or tuple(Path(model_for(machine, cnns)) for machine in machines), machines)
     models = models or {path: mlperf.load_model(path, "system") for path in dict.fromkeys(paths)}
     options |= {
         **request.sizes,

@@ -146,4 +146,4 @@ def device_rows(folder: Path | None) -> pd.DataFrame:
     )
     columns = ["source", "device", "cnn", "subbatch_size"]
     both = pd.concat([tensorflow, torch7])[[*columns, "step_s"]]
-    return both.groupby(columns, sort=False, as_index=False)["step_s"].mean()
+    return both.groupby(columns, sort=False)["step_s"].mean().reset_index()

@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from mlperf.datasets.open.step_rows import epoch_rows, image_rows, iteration_rows, layout_rows, scaling_rows, sharded_rows
+from mlperf.datasets.open.step_rows import (
+    device_rows,
+    epoch_rows,
+    image_rows,
+    iteration_rows,
+    layout_rows,
+    scaling_rows,
+    sharded_rows,
+)
+from mlperf.specs.devices import device_sheet
 
 pytestmark = pytest.mark.data
 
@@ -28,3 +37,12 @@ def test_the_published_share_of_the_peak_follows_from_the_step(shared_data: Path
     flops = tokens * (6.0 * rows["n_params"] + 12.0 * rows["n_layers"] * rows["width"] * rows["sequence_length"])
     share = 100.0 * flops / rows["step_s"] / rows["n_gpus"] / 312e12
     assert (share / rows["mfu_percent"]).to_numpy() == pytest.approx(1.0, rel=0.01)
+
+
+def test_steps_on_one_device_are_those_of_the_sources_and_every_device_has_a_data_sheet(shared_data: Path) -> None:
+    rows = device_rows(shared_data)
+    assert len(rows) == 9 + 7 + 7 + 10 + 8 + 9 + 10
+    assert all(device_sheet(name) for name in rows["device"].unique())
+    own = rows[(rows["source"] == "TensorFlow, dgx1_p100") & (rows["cnn"] == "ResNet-50") & (rows["subbatch_size"] == 64)]
+    assert own["step_s"].item() == pytest.approx(64 / 219.0)
+    assert not rows.duplicated(["source", "device", "cnn", "subbatch_size"]).any()
