@@ -12,6 +12,7 @@ from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.core.suggest import nearest
 from mlperf.datasets.joining.join import KEY, Keys, Table
+from mlperf.datasets.reading.cell_units import unit_advice
 from mlperf.models.validation.scores import ErrorSummary, coverage, relative_errors
 from mlperf.planning.table_prediction import predict_rows
 from mlperf.training.table.table_model import TableModel
@@ -93,7 +94,8 @@ def compare_rows(
     error = found.relative_error
     if error is None:
         near = nearest(model.target, [str(name) for name in found.rows if name not in model.columns])
-        asked = "" if near is None else f"If {near!r} holds them, bring it to that unit and rename it. "
+        told = "" if near is None else f"If {near!r} holds them, bring it to that unit and rename it."
+        asked = "".join(f"{part} " for part in (told, unit_advice(near or "", model.target)) if part)
         raise DataError(
             f"has no column {model.target!r}, expected measurements to compare with",
             place=place,

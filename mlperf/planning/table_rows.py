@@ -11,9 +11,11 @@ import pandas as pd
 
 from mlperf.core.arrays import LONGEST, BoolArray
 from mlperf.core.errors import DataError
+from mlperf.datasets.dictionary.numbers import TEXT_HINT
 from mlperf.datasets.joining.join import Keys, Table, join_tables
 from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.datasets.reading.foreign import ForeignTable, open_table
+from mlperf.datasets.reading.kept_cells import FAULTS
 from mlperf.datasets.reading.source import STANDARD_INPUT, is_standard_input
 from mlperf.training.table.columns import NO_ZERO
 from mlperf.training.table.levels import as_known
@@ -91,6 +93,7 @@ def asked_rows(model: TableModel, rows: Table, join: Sequence[Table] = (), on: K
     model.check_columns(asked.frame, asked.head)
     typed = _typed(model, asked)
     _check_magnitudes(model, typed)
+    _check_measured(model.target, typed)
     return typed
 
 
@@ -132,12 +135,26 @@ def _labels(asked: AskedRows, name: str) -> pd.Series[str]:
     return table.cells.texts([name])[name].str.strip()
 
 
+def _check_measured(target: str, asked: AskedRows) -> None:
+    """Refuse measured values that are no numbers, missing ones apart: they would silently be left out of the errors."""
+    if target in asked.frame and not pd.api.types.is_numeric_dtype(asked.frame[target]):
+        _numbers(asked, target)
+
+
+def _refuse_unit(asked: AskedRows, name: str) -> None:
+    """Refuse cells with a remedy of their own, as those in another unit than the column's name says."""
+    fault = asked.frame.attrs.get(FAULTS, {}).get(name)
+    if fault is not None and fault.expected and not fault.hint.startswith(TEXT_HINT):
+        raise fault.error(fault.expected, str(asked.path or asked.name))
+
+
 def _numbers(asked: AskedRows, name: str) -> pd.Series[float]:
     """A column of numbers that was read as texts: every cell is missing, or one is none."""
     column = asked.frame[name].replace("", np.nan)
     numbers = pd.to_numeric(column, errors="coerce")
     wrong = np.flatnonzero(numbers.isna() & column.notna())
     if len(wrong):
+        _refuse_unit(asked, name)
         raise DataError(
             f"got {column.iloc[wrong[0]]!r}, expected a number",
             place=f"{asked.where(wrong[:1].tolist())}, column {name}",

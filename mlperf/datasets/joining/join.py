@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -17,13 +16,11 @@ from mlperf.core.shown import Shown
 from mlperf.core.suggest import nearest, nearest_hint
 from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.datasets.reading.foreign import open_table
-from mlperf.datasets.reading.inference import DROP_HINT
+from mlperf.datasets.reading.inference import together_hint
 from mlperf.datasets.reading.source import STANDARD_INPUT, is_standard_input
 
 Table = pd.DataFrame | str | Path
 FRAME_OR_FILE = "a DataFrame or a file"
-LABELS_ALONE = re.compile(r" ?If the column holds labels, say so: [^)]*\)? ?\([^)]*\)\.")
-"""`mlperf.datasets.reading.inference.MIXED_HINT` of any column."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,12 +68,6 @@ def read_side(table: Table, name: str, duplicates: str, target: str | None = Non
     # The standard input cannot be read again for the line of an error.
     again = None if is_standard_input(path) else path
     return Side(path.name if again else str(STANDARD_INPUT), frame, again, frame.attrs["sha256"])
-
-
-def together_hint(hint: str) -> str:
-    """A hint of the reader without what only a table that is read alone takes: dropped rows, columns said to hold labels."""
-    remedy = hint.replace(f"or {DROP_HINT}", "or remove the row").replace(f"empty the cell and {DROP_HINT}", "remove it")
-    return LABELS_ALONE.sub(" If the column holds labels, write none of them as a bare number.", remedy).strip()
 
 
 def matching_place(path: Path, key: Sequence[str], values: Sequence[Any], n_before: int) -> str:

@@ -79,6 +79,26 @@ def header_unit(name: str) -> HeaderUnit | None:
     return HeaderUnit(alike[0], is_bracketed=False)
 
 
+def unit_advice(own: str, other: str) -> str:
+    """How to bring a column to another column's unit and name, by what both names end in.
+
+    Parameters
+    ----------
+    own, other : str
+        The column that there is, and the one that is wanted.
+
+    Returns
+    -------
+    str
+        ``"Multiply 'load_s' by 1000, then call it 'load_ms'."``; empty where the names tell no two units of one kind.
+    """
+    told = [header_unit(name) for name in (own, other)]
+    kinds = [KNOWN[unit.unit] for unit in told if unit is not None and unit.unit in KNOWN]
+    if len(kinds) < len(told) or kinds[0][0] != kinds[1][0] or kinds[0][1] == kinds[1][1]:
+        return ""
+    return f"Multiply {own!r} by {kinds[0][1] / kinds[1][1]:.9g}, then call it {other!r}."
+
+
 def without_unit(cells: pd.Series[Any]) -> pd.Series[Any]:
     """Cells of a column without the unit that its name has, too: ``"45"`` for ``"45 %"`` in ``utilization.gpu [%]``.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,7 +27,10 @@ from mlperf.datasets.reading.cell_units import unit_fault, without_unit
 DROP_HINT = "leave out rows with missing cells (na='drop', --na drop)"
 MISSING_HINT = f"Fill the cell, or {DROP_HINT}."
 MIXED_HINT = "If the column holds labels, say so: categorical=({name!r},) (--categorical {shell})."
+NUMBER_HINT = "Fill the cell, or remove the row."
 EMPTY_INSTEAD = f"To do without the row, empty the cell and {DROP_HINT}."
+LABELS_ALONE = re.compile(r" ?If the column holds labels, say so: [^)]*\)? ?\([^)]*\)\.")
+"""`MIXED_HINT` of any column."""
 OTHER_TARGET = "Choose a column of numbers as target."
 POINT_HINT = "Numbers of this file have decimal commas: write one here too, or remove a point between thousands."
 TARGET = "a number: the target is what the model predicts"
@@ -210,3 +214,9 @@ def mixed_hint(cells: pd.Series[Any]) -> str:
     """How to declare a column as labels."""
     name = str(cells.name)
     return MIXED_HINT.format(name=name, shell=shlex.quote(name))
+
+
+def together_hint(hint: str) -> str:
+    """A hint without what only a table that is read alone takes: dropped rows, columns said to hold labels."""
+    remedy = hint.replace(f"or {DROP_HINT}", "or remove the row").replace(f"empty the cell and {DROP_HINT}", "remove it")
+    return LABELS_ALONE.sub(" If the column holds labels, write none of them as a bare number.", remedy).strip()

@@ -28,7 +28,7 @@ from mlperf.training.systems.server_fit import updates_per_s
 from mlperf.training.systems.server_model import ServerModel
 from mlperf.training.systems.step_columns import check_batches
 from mlperf.training.systems.system_fit import SystemFit
-from mlperf.training.systems.train_system import seconds_of, step_column
+from mlperf.training.systems.train_system import checked_seconds, step_column
 
 STEP, UPDATES, PERIOD = "step_s", "updates_per_s", "period_s"
 SECONDS_OF = (STEP, PERIOD)
@@ -241,7 +241,8 @@ def compare_fitted(
     if isinstance(model, ServerModel):
         measured = updates_per_s(frame)
     else:
-        measured = seconds_of(frame, step_column(frame, PERIOD if isinstance(model, ConstantsModel) else None, place))
+        timed = step_column(frame, PERIOD if isinstance(model, ConstantsModel) else None, place)
+        measured = checked_seconds(frame, timed, place)
     if isinstance(model, ConstantsModel):
         measured = measured / slowdowns_of(frame)
     if not (np.isfinite(measured) & (measured > 0.0)).all():

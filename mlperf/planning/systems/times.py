@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError, UsageError
-from mlperf.core.suggest import known_word
+from mlperf.core.suggest import nearest
 from mlperf.planning.component_times import (
     ALLREDUCE,
     ASSUMED,
@@ -125,9 +125,19 @@ class SystemTimes:
                 why, hint = NO_TIME[self.source[name]]
                 raise UsageError(f"got a factor for component {name!r}, which {why}", hint=hint)
             if name not in seconds:
-                known_word(name, known, "component")
+                raise self._unknown(name, known)
             seconds |= {each: seconds[each] * factor for each in (name, f"{name}_std") if each in seconds}
         return replace(self, seconds=seconds)
+
+    def _unknown(self, name: str, known: Sequence[str]) -> UsageError:
+        """The error for a name that no component has: which one is meant, and what to change where that one has no time."""
+        other = [each for each in self.source if name in PARTS.get(each, ()) or each in PARTS.get(name, ())]
+        meant = other[0] if len(other) == 1 else nearest(name, [*known, *self.source])
+        hint = "" if meant is None else f"Did you mean {meant!r}?"
+        if meant not in known and self.source.get(str(meant)) in NO_TIME:
+            why, remedy = NO_TIME[self.source[str(meant)]]
+            hint = f"{hint} That is one which {why}. {remedy}"
+        return UsageError(f"got component {name!r}, expected one of {', '.join(known)}", hint=hint)
 
 
 def system_times(

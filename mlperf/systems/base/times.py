@@ -12,11 +12,19 @@ import numpy as np
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.shown import Shown
-from mlperf.core.suggest import known_word
+from mlperf.core.suggest import nearest
 
 GPU_WORK = ("load_image", "deform_image", "compute_gradient", "compute_update_value")
 UPDATE_WORK = ("update_old_weights", "add_momentum", "allreduce", "update_momentum")
 WAITS = ("lock_weights_gpu", "lock_gradient_gpu", "lock_gradient_update", "lock_weights_update", "barrier_wait")
+ELSEWHERE = {
+    "exchange": "allreduce",
+    "compute": "compute_gradient",
+    "forward": "compute_gradient",
+    "backward": "compute_gradient",
+    "input": "load_image",
+}
+"""What other systems call a component, or a part of it, for hints."""
 WAITS_S = tuple(f"{name}_s" for name in WAITS)
 SPREADS = ("fetch_weights", "update_gradient", "sum_gradient", "update_weights", "update_work")
 
@@ -132,7 +140,10 @@ class ComponentTimes(Shown):
                 own = [field for field in (f"{name}_s", f"{name}_std_s") if field in given]
                 changed.update({field: np.asarray(given[field] * factor) for field in own})
             else:
-                known_word(name, [*(field.removesuffix("_s") for field in given if field.endswith("_s")), *WAITS], "component")
+                known = [*(field.removesuffix("_s") for field in given if field.endswith("_s")), *WAITS]
+                near = nearest(str(name), [*known, *ELSEWHERE])
+                hint = "" if near is None else f"Did you mean {ELSEWHERE.get(near, near)!r}?"
+                raise UsageError(f"got component {name!r}, expected one of {', '.join(known)}", hint=hint)
         return dataclasses.replace(self, **changed)
 
     @property

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import nearest_hint
+from mlperf.datasets.reading.kept_cells import refuse_cells
 from mlperf.datasets.reading.time_units import TIME_SUFFIXES, seconds_in
 
 PARTICIPANTS = ("n_gpus", "n_ranks", "n_workers", "n_processes")
@@ -146,5 +147,7 @@ def _numbers(table: pd.DataFrame, name: str, least: float) -> FloatArray:
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         expected = f"a number >= {least:g}" if least > 0.0 else "a number > 0"
+        if np.isnan(values[row]):
+            refuse_cells(table, name, expected)
         raise DataError(f"got {str(table[name].iloc[row])!r}, expected {expected}", place=f"row {row + 1}, column {name}")
     return values

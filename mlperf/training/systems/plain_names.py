@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 import pandas as pd
 
 from mlperf.core.errors import DataError
+from mlperf.datasets.reading.kept_cells import FAULTS
 from mlperf.datasets.reading.time_units import TIME_SUFFIXES, plain_name, seconds_in
 from mlperf.training.systems.step_columns import COLUMNS
 
@@ -55,7 +56,8 @@ def with_plain_names(
             raise DataError(got, place=f"{place}, line 1, column {name}", hint="Leave one out, or give it a name of its own.")
         renamed[name] = plain
     found = rows.rename(columns=renamed)
-    found.attrs = {**rows.attrs, RENAMED: renamed}
+    faults = {renamed.get(name, name): fault for name, fault in rows.attrs.get(FAULTS, {}).items()}
+    found.attrs = {**rows.attrs, RENAMED: renamed, FAULTS: faults}
     return found
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import nearest
+from mlperf.datasets.reading.kept_cells import refuse_cells
 from mlperf.training.systems.step_columns import where
 
 
@@ -22,6 +23,8 @@ def numbers_in(table: pd.DataFrame, name: str) -> FloatArray:
     values = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=float)
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
+        if np.isnan(values[row]):
+            refuse_cells(table, name, "a number")
         got = "an empty cell" if pd.isna(table[name].iloc[row]) else repr(table[name].tolist()[row])
         raise DataError(f"got {got}, expected a number", place=f"{where(table, row)}, column {name}")
     return np.asarray(values)

@@ -11,6 +11,7 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import nearest
+from mlperf.datasets.reading.kept_cells import refuse_cells
 
 OPTIONAL = {
     "accumulation": 1.0,
@@ -146,8 +147,11 @@ def _numbers(rows: pd.DataFrame, name: str, place: str) -> FloatArray:
     wrong = ~(np.isfinite(numbers) & ((numbers >= 0.0) if least == 0.0 else (numbers > 0.0)))
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
+        expected = f"a number {'of at least' if least == 0.0 else 'above'} 0"
+        if np.isnan(numbers[row]):
+            refuse_cells(rows, name, expected, place)
         raise DataError(
-            f"got {shown(rows, name, row)}, expected a number {'of at least' if least == 0.0 else 'above'} 0",
+            f"got {shown(rows, name, row)}, expected {expected}",
             place=f"{place}, {where(rows, row)}, column {name}",
         )
     broken = np.flatnonzero(numbers != np.rint(numbers))

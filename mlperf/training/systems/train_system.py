@@ -16,6 +16,7 @@ from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.core.provenance import provenance
 from mlperf.core.suggest import nearest, nearest_hint
 from mlperf.datasets.reading.any_table import read_any_table
+from mlperf.datasets.reading.kept_cells import refuse_cells
 from mlperf.datasets.reading.time_units import TIME_SUFFIXES, seconds_in
 from mlperf.models.validation.folds import grouped_folds, leave_one_group_out
 from mlperf.models.validation.scores import adjusted_r2
@@ -131,13 +132,7 @@ def train_system(
     place = place or ("rows" if isinstance(table, pd.DataFrame) else str(table))
     rows = table if isinstance(table, pd.DataFrame) else read_rows(table, (*factors, *apart, *([groups] if groups else [])))
     name = step_column(rows, step, place)
-    seconds = seconds_of(rows, name)
-    is_time = np.isfinite(seconds) & (seconds > 0.0)
-    if not is_time.all():
-        row = int(np.flatnonzero(~is_time)[0])
-        at = f"{place}, {where(rows, row)}, column {name}"
-        got = f"got {shown(rows, name, row)}, expected a time above 0"
-        raise DataError(got, place=at, hint="Take out rows that were not measured.")
+    seconds = checked_seconds(rows, name, place)
     if len(rows) < LEAST_ROWS:
         got = f"got {len(rows)} rows, expected at least {LEAST_ROWS}"
         raise FitError(got, place=place, hint="Measure more sizes or more GPUs.")
@@ -179,6 +174,26 @@ def numbers_of(rows: pd.DataFrame, name: str) -> FloatArray:
 def seconds_of(rows: pd.DataFrame, name: str) -> FloatArray:
     """A column of times in seconds, as its name tells the unit; NaN where a cell is no number."""
     return np.asarray((seconds_in(name) or 1.0) * numbers_of(rows, name))
+
+
+def checked_seconds(rows: pd.DataFrame, name: str, place: str) -> FloatArray:
+    """A column of times in seconds, each above 0.
+
+    Raises
+    ------
+    DataError
+        Names the first cell that is no such time.
+    """
+    seconds = seconds_of(rows, name)
+    wrong = np.flatnonzero(~(np.isfinite(seconds) & (seconds > 0.0)))
+    if len(wrong):
+        row, expected = int(wrong[0]), "a time above 0"
+        if np.isnan(seconds[row]):
+            refuse_cells(rows, name, expected, place)
+        at = f"{place}, {where(rows, row)}, column {name}"
+        got = f"got {shown(rows, name, row)}, expected {expected}"
+        raise DataError(got, place=at, hint="Take out rows that were not measured.")
+    return seconds
 
 
 def read_rows(path: str | Path, labels: Sequence[str]) -> pd.DataFrame:

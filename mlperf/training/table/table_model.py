@@ -15,6 +15,7 @@ from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown, plain
 from mlperf.core.suggest import nearest
 from mlperf.datasets.joining.join import JoinedTable
+from mlperf.datasets.reading.cell_units import header_unit, unit_advice
 from mlperf.models.storage.store import envelope, model_from_dict
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.training.fits.left_out import LeftOutError, left_out_from_dict
@@ -250,8 +251,14 @@ def columns_hint(missing: Sequence[str], others: Sequence[str]) -> str:
     """What to do about missing columns: which of the other columns of the table may be meant, or all of them."""
     meant = {name: near for name in missing if (near := nearest(name, others)) is not None}
     if meant:
-        told = ", ".join(f"{near!r} for {name!r}" for name, near in meant.items())
-        return f"Did you mean {told}? Rename {'the column' if len(meant) == 1 else 'the columns'}."
+        advice = [text for name, near in meant.items() if (text := unit_advice(near, name))]
+        alike = {name: near for name, near in meant.items() if not unit_advice(near, name)}
+        if alike:
+            told = ", ".join(f"{near!r} for {name!r}" for name, near in alike.items())
+            advice.insert(0, f"Did you mean {told}? Rename {'the column' if len(alike) == 1 else 'the columns'}.")
+        unsaid = {name: unit for name, near in alike.items() if (unit := header_unit(name)) and header_unit(near) is None}
+        advice += [f"Values of {name!r} must be in {unit.unit}." for name, unit in unsaid.items()]
+        return " ".join(advice)
     if not others:
         return f"Add {'the column' if len(missing) == 1 else 'the columns'} with the values of these rows."
     more = f" and {len(others) - MOST_NAMED:,} more" if len(others) > MOST_NAMED else ""

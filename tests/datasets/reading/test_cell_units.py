@@ -9,7 +9,7 @@ import pytest
 
 from mlperf.core.errors import DataError
 from mlperf.datasets.reading.any_table import read_any_table
-from mlperf.datasets.reading.cell_units import header_unit, unit_fault, without_unit
+from mlperf.datasets.reading.cell_units import header_unit, unit_advice, unit_fault, without_unit
 
 SMI = "utilization.gpu [%], memory.used [MiB], step (ms)\n45 %, 1024 MiB, 4.808 ms\n50 %, 2048 MiB, 5.2 ms\n7 %, 512 MiB, 6e1 ms\n"
 """As ``nvidia-smi --format=csv`` writes its columns, and a third one."""
@@ -104,3 +104,19 @@ def test_words_of_nvidia_smi_for_what_it_does_not_know_are_missing_cells(tmp_pat
     text = SMI.replace("2048 MiB", "[N/A]").replace("7 %", "[Not Supported]")
     frame = read_any_table(written(tmp_path, text), "step (ms)", na="drop")
     assert frame["utilization.gpu [%]"].tolist() == [45]
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "told"),
+    [
+        ("load_s", "load_ms", "Multiply 'load_s' by 1000, then call it 'load_ms'."),
+        ("step_min", "step_s", "Multiply 'step_min' by 60, then call it 'step_s'."),
+        ("used [MiB]", "used [GB]", "Multiply 'used [MiB]' by 0.001048576, then call it 'used [GB]'."),
+        ("load (ms)", "load_ms", ""),
+        ("load_s", "load_mb", ""),
+        ("load", "load_ms", ""),
+        ("load_s", "load [GFLOPS]", ""),
+    ],
+)
+def test_a_name_in_another_unit_tells_the_factor(own: str, other: str, told: str) -> None:
+    assert unit_advice(own, other) == told

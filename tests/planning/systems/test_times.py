@@ -129,3 +129,23 @@ def test_a_factor_for_what_has_no_time_says_why(small_model: Any, inputs: Any) -
         found.scaled({"telepathy": 2.0})
     with pytest.raises(UsageError, match="expected one of forward"):
         found.scaled({"forwards": 2.0})
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("forwards", "Did you mean 'forward'?"),
+        (
+            "exhange",
+            "Did you mean 'exchange'? That is one which the equations work out from the machine's network. Change latency_s",
+        ),
+        ("allreduce", "Did you mean 'exchange'? That is one which"),
+    ],
+)
+def test_a_misspelt_component_is_told_which_is_meant_and_what_to_change(
+    small_model: Any, inputs: Any, name: str, told: str
+) -> None:
+    found = system_times(small_model, inputs, Parts("forward", "exchange"))
+    with pytest.raises(UsageError, match=f"got component '{name}', expected one of forward") as caught:
+        found.scaled({name: 0.5})
+    assert str(caught.value.hint).startswith(told)

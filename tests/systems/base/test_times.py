@@ -57,3 +57,10 @@ def test_a_product_grid_runs_sub_batches_fastest() -> None:
 def test_a_wrong_count_is_named(bad: float) -> None:
     with pytest.raises(DataError, match="n_nodes"):
         RunGrid(np.array([1, bad]), np.array(1), np.array(1), np.array(1))
+
+
+@pytest.mark.parametrize(("name", "meant"), [("exchange", "allreduce"), ("exhange", "allreduce"), ("sum_gradeint", "sum_gradient")])
+def test_a_component_by_the_name_of_another_system_is_told_its_own(name: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=f"got component '{name}', expected one of fetch_weights") as caught:
+        make_times().scaled({name: 0.5})
+    assert caught.value.hint == f"Did you mean '{meant}'?"

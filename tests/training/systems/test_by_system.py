@@ -78,6 +78,19 @@ def test_faults_name_the_file(tmp_path: Path) -> None:
         train_for_system(path, "data-parallel")
 
 
+@pytest.mark.parametrize("system", ["data-parallel", "parameter-server"])
+def test_a_cell_in_another_unit_or_with_a_word_is_named_as_it_stands(tmp_path: Path, system: str) -> None:
+    path = tmp_path / "steps.csv"
+    path.write_text("n workers;n_gpus;subbatch_size;Step [ms]\n1;1;32;100,5 ms\n2;2;32;110,5 ms\n4;4;32;0,1201 s\n", "utf-8")
+    with pytest.raises(DataError, match=r"got '0,1201 s', expected a number in ms") as caught:
+        train_for_system(path, system)
+    assert caught.value.place == f"{path}, line 4, column Step [ms]"
+    path.write_text("n workers;n_gpus;subbatch_size;step_ms\n1;1;32;100,5 ms\n2;2;32;[N/A]\n4;4;32;120,1\n", "utf-8")
+    with pytest.raises(DataError, match=r"got '\[N/A\]', expected a") as caught:
+        train_for_system(path, system)
+    assert caught.value.place == f"{path}, line 3, column step_ms"
+
+
 def test_faults_in_speeds_name_the_file(tmp_path: Path) -> None:
     path = tmp_path / "speeds.csv"
     path.write_text("n_workers,n_servers,steps_per_s\n1,1,10\n2,,18\n4,1,30\n", encoding="utf-8")
