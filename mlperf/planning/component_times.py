@@ -33,6 +33,15 @@ LEAST_SHARE = 0.5
 """Of the predicted time of a step, what the linear model has to say of it for its spread to count over its own mean."""
 
 FITTED_HERE, OTHER_MACHINE, ASSUMED, NONE_NEEDED = "model", "model of another machine", "assumed", "not needed"
+NOT_MEASURED = "not measured, counted as 0"
+NO_TIME = {
+    ASSUMED: (
+        "the equations work out from the machine's network",
+        "Change latency_s or bandwidth_bytes_per_s in a machine file of your own (--machine FILE).",
+    ),
+    NOT_MEASURED: ("nobody measured: it counts as 0, and so it does a hundred times", "Leave it out."),
+}
+"""Why a component has no time to multiply, and what to do, by its source."""
 RUNS = "runs"
 """Kind of draws of configurations that are compared with one another."""
 MANY = 1000

@@ -15,7 +15,7 @@ from mlperf.datasets.dictionary.numbers import TEXT_HINT
 from mlperf.datasets.joining.join import Keys, Table, join_tables
 from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.datasets.reading.foreign import ForeignTable, open_table
-from mlperf.datasets.reading.kept_cells import FAULTS
+from mlperf.datasets.reading.notes import FAULTS
 from mlperf.datasets.reading.source import STANDARD_INPUT, is_standard_input
 from mlperf.training.table.columns import NO_ZERO
 from mlperf.training.table.levels import as_known

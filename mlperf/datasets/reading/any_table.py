@@ -18,8 +18,7 @@ from mlperf.datasets.reading.folder import table_name
 from mlperf.datasets.reading.foreign import ForeignTable, open_table
 from mlperf.datasets.reading.grid import Grid, read_grid
 from mlperf.datasets.reading.inference import MISSING_HINT, TypedColumn, has_gaps, number_column, typed_column, with_gaps
-from mlperf.datasets.reading.kept_cells import FAULTS, number_faults
-from mlperf.datasets.reading.notes import label_notes, reading_notes, row_notes, set_aside, unit_notes
+from mlperf.datasets.reading.notes import FAULTS, label_notes, number_faults, reading_notes, row_notes, set_aside, unit_notes
 from mlperf.datasets.reading.read import ReadTable, read_table, separator_hint
 from mlperf.datasets.reading.repeats import distinct_rows
 from mlperf.datasets.reading.source import Source, check_settled, read_source
@@ -69,7 +68,7 @@ def read_any_table(
         them unread (the default with it); ``"aside"``: check those that can be used, leave out dates and, unless rows are
         dropped, columns with missing cells, and name them; ``"offer"``: the same, but columns with missing cells stay in the
         frame (NaN, None) and ``attrs["gaps"]`` says where each lacks its first value; ``"keep"`` them as they are, missing cells
-        and all: `mlperf.datasets.reading.kept_cells.refuse_cells` tells of one that is no column of numbers.
+        and all: `mlperf.datasets.reading.notes.refuse_cells` tells of one that is no column of numbers.
 
     Returns
     -------

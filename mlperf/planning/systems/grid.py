@@ -10,6 +10,7 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.progress import tracked
+from mlperf.planning.component_times import NOT_MEASURED
 from mlperf.planning.inputs import ConfigurationInputs
 from mlperf.planning.search.objectives import priced
 from mlperf.planning.search.search_grid import (
@@ -25,7 +26,7 @@ from mlperf.planning.search.search_grid import (
 )
 from mlperf.planning.systems.configurations import run_of
 from mlperf.planning.systems.predict import SystemOptions, solved
-from mlperf.planning.systems.times import NOT_MEASURED, SystemTimes
+from mlperf.planning.systems.times import SystemTimes
 from mlperf.systems.base.system import EPOCH, MINIBATCH, Screened, System
 
 CHUNK = 65_536

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.planning.component_times import ASSUMED, GRADIENT
+from mlperf.planning.component_times import ASSUMED, GRADIENT, NOT_MEASURED
 from mlperf.planning.inputs import ConfigurationInputs
 from mlperf.planning.outside import (
     ASSUMED_WHY,
@@ -23,7 +23,6 @@ from mlperf.planning.outside import (
 )
 from mlperf.planning.systems.times import (
     MEASURED_EXCHANGE,
-    NOT_MEASURED,
     SUM_OF_BUFFERS,
     SystemTimes,
     keeps_threads,

@@ -13,7 +13,7 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError, check_count
 from mlperf.models.uncertainty.intervals import Interval
-from mlperf.planning.component_times import Draws
+from mlperf.planning.component_times import NOT_MEASURED, Draws
 from mlperf.planning.inputs import (
     ConfigurationInputs,
     Counts,
@@ -29,7 +29,7 @@ from mlperf.planning.outside import refusal
 from mlperf.planning.systems.configurations import Settings, check_settings, network_settings, of_networks, run_of, with_settings
 from mlperf.planning.systems.outside import system_outside
 from mlperf.planning.systems.prediction import SystemPrediction
-from mlperf.planning.systems.times import NOT_MEASURED, SystemTimes, draw_system_times, system_times, told_source
+from mlperf.planning.systems.times import SystemTimes, draw_system_times, system_times, told_source
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec

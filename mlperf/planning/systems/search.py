@@ -14,7 +14,7 @@ from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import check_count
 from mlperf.core.shown import Shown, plain
 from mlperf.models.uncertainty.intervals import Interval
-from mlperf.planning.component_times import ASSUMED, RUNS, Draws
+from mlperf.planning.component_times import ASSUMED, NOT_MEASURED, RUNS, Draws
 from mlperf.planning.inputs import ConfigurationInputs, configuration_inputs, machine_of, of_job, one_network
 from mlperf.planning.search.draws import CandidateDraws, RankStability, first_share, rank_bounds, rank_stability
 from mlperf.planning.search.objectives import objective_of, priced
@@ -25,7 +25,7 @@ from mlperf.planning.search.search_grid import pareto_front
 from mlperf.planning.systems.configurations import Settings, check_settings, network_settings, of_networks, run_of, with_settings
 from mlperf.planning.systems.grid import SearchAsked, solved_grid
 from mlperf.planning.systems.predict import SystemOptions, outside_means, refuse_outside, solved
-from mlperf.planning.systems.times import NOT_MEASURED, SystemTimes, draw_system_times, system_times
+from mlperf.planning.systems.times import SystemTimes, draw_system_times, system_times
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec

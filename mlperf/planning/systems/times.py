@@ -18,7 +18,9 @@ from mlperf.planning.component_times import (
     BYTES_PER_PARAM,
     FITTED_HERE,
     GRADIENT,
+    NO_TIME,
     NONE_NEEDED,
+    NOT_MEASURED,
     OTHER_MACHINE,
     ComponentMean,
     Draws,
@@ -42,15 +44,6 @@ from mlperf.training.model import Model
 
 EXCHANGE, MEASURED_EXCHANGE = "exchange", "model of the exchange"
 NORMAL_95 = 1.96
-NOT_MEASURED = "not measured, counted as 0"
-NO_TIME = {
-    ASSUMED: (
-        "the equations work out from the machine's network",
-        "Change latency_s or bandwidth_bytes_per_s in a machine file of your own (--machine FILE).",
-    ),
-    NOT_MEASURED: ("nobody measured: it counts as 0, and so it does a hundred times", "Leave it out."),
-}
-"""Why a component has no time to multiply, and what to do, by its source."""
 LAST_FORWARD = "softmax"
 """The kernel that ends a forward pass in every form of a step."""
 ONE_OF_THREE = 1.0 / 3.0
@@ -132,11 +125,10 @@ class SystemTimes:
     def _unknown(self, name: str, known: Sequence[str]) -> UsageError:
         """The error for a name that no component has: which one is meant, and what to change where that one has no time."""
         other = [each for each in self.source if name in PARTS.get(each, ()) or each in PARTS.get(name, ())]
-        meant = other[0] if len(other) == 1 else nearest(name, [*known, *self.source])
-        hint = "" if meant is None else f"Did you mean {meant!r}?"
-        if meant not in known and self.source.get(str(meant)) in NO_TIME:
-            why, remedy = NO_TIME[self.source[str(meant)]]
-            hint = f"{hint} That is one which {why}. {remedy}"
+        meant = str(other[0] if len(other) == 1 else nearest(name, [*known, *self.source]))
+        why, remedy = ("", "") if meant in known else NO_TIME.get(self.source.get(meant, ""), ("", ""))
+        hint = f"Did you mean {meant!r}?" if meant in self.source else ""
+        hint += f" That is one which {why}. {remedy}" if why else ""
         return UsageError(f"got component {name!r}, expected one of {', '.join(known)}", hint=hint)
 
 

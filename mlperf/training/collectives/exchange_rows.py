@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import nearest_hint
-from mlperf.datasets.reading.kept_cells import refuse_cells
+from mlperf.datasets.reading.notes import refuse_cells
 from mlperf.datasets.reading.time_units import TIME_SUFFIXES, seconds_in
 
 PARTICIPANTS = ("n_gpus", "n_ranks", "n_workers", "n_processes")

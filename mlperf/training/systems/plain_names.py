@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 import pandas as pd
 
 from mlperf.core.errors import DataError
-from mlperf.datasets.reading.kept_cells import FAULTS
+from mlperf.datasets.reading.notes import FAULTS
 from mlperf.datasets.reading.time_units import TIME_SUFFIXES, plain_name, seconds_in
 from mlperf.training.systems.step_columns import COLUMNS
 

@@ -8,7 +8,7 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import nearest
-from mlperf.datasets.reading.kept_cells import refuse_cells
+from mlperf.datasets.reading.notes import refuse_cells
 from mlperf.training.systems.step_columns import where
 
 

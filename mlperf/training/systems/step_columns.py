@@ -11,7 +11,7 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import nearest
-from mlperf.datasets.reading.kept_cells import refuse_cells
+from mlperf.datasets.reading.notes import refuse_cells
 
 OPTIONAL = {
     "accumulation": 1.0,

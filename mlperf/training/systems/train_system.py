@@ -16,7 +16,7 @@ from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.core.provenance import provenance
 from mlperf.core.suggest import nearest, nearest_hint
 from mlperf.datasets.reading.any_table import read_any_table
-from mlperf.datasets.reading.kept_cells import refuse_cells
+from mlperf.datasets.reading.notes import refuse_cells
 from mlperf.datasets.reading.time_units import TIME_SUFFIXES, seconds_in
 from mlperf.models.validation.folds import grouped_folds, leave_one_group_out
 from mlperf.models.validation.scores import adjusted_r2
