@@ -53,3 +53,28 @@ def test_the_command_compares_a_file(small_model: Any, rows: Any, tmp_path: Path
     assert done.return_value == 1, done.output
     errors = json.loads(done.stdout)["result"]["errors"]
     assert errors["epoch_s"]["mape"] == pytest.approx(1 - 1 / 1.1)
+
+
+def test_a_file_in_another_unit_and_spelling_is_the_same(small_model: Any, rows: Any, tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    told = rows.assign(**{"Epoch [ms]": [f"{1e3 * each:.17g} ms" for each in rows["epoch_s"]]}).drop(columns="epoch_s")
+    told.rename(columns={"cnn": "CNN", "n_nodes": "N Nodes"}).to_csv(path, index=False, sep=";")
+    found, plain = (compare_system(small_model, "sprint", each, "cpu-cluster") for each in (path, rows))
+    assert found.errors["epoch_s"].mape == pytest.approx(plain.errors["epoch_s"].mape, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "message"),
+    [
+        ("n_nodes", "1.5", "got 1.5, expected a whole number >= 1"),
+        ("dataset_size", "60k", "got '60k', expected a number"),
+        ("epoch_s", "500 ms", "got '500 ms', expected a number in s"),
+        ("epoch_s", "[N/A]", r"got '\[N/A\]', expected a number > 0"),
+    ],
+)
+def test_a_cell_that_is_no_run_is_named(small_model: Any, rows: Any, tmp_path: Path, column: str, cell: str, message: str) -> None:
+    path = tmp_path / "runs.csv"
+    rows.astype(str).assign(**{column: [*rows[column].astype(str)[:-1], cell]}).to_csv(path, index=False)
+    with pytest.raises(DataError, match=message) as caught:
+        compare_system(small_model, "sprint", path, "cpu-cluster")
+    assert caught.value.place == f"{path}, line {len(rows) + 1}, column {column}"
