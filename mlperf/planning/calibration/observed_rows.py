@@ -11,9 +11,12 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import DataError
-from mlperf.core.suggest import nearest_hint
+from mlperf.core.suggest import nearest, nearest_hint
 from mlperf.datasets.dictionary.numbers import WHOLE_HINT, number_hint
 from mlperf.datasets.joining.join import Side, Table, read_side
+from mlperf.datasets.reading.cell_units import unit_advice
+from mlperf.datasets.reading.foreign import UNNAMED, open_table
+from mlperf.datasets.reading.notes import cell_text
 from mlperf.datasets.reading.time_units import RATE, TIME_SUFFIXES, plain_name, unit_ratio
 from mlperf.planning.calibration.pairs import check_positive
 from mlperf.planning.limits import check_limits
@@ -124,7 +127,8 @@ def read_observed(
         raise DataError("has no value, expected measured times", place=side.header_place(unfilled[0]), hint=hint)
     if strange or not values:
         got = f"got column {strange[0]!r}" if strange else "got no measured time"
-        hint = nearest_hint(strange[0], known) if strange else "Such as step_s or compute_gradient_s."
+        advice = unit_advice(strange[0], nearest(strange[0], known) or "") if strange else "Such as step_s or compute_gradient_s."
+        hint = advice or nearest_hint(strange[0], known)
         raise DataError(
             f"{got}, expected columns among {', '.join(known)}",
             place=side.header_place(strange[0] if strange else "step_s"),
@@ -175,7 +179,8 @@ def check_set_aside(side: Side, columns: Iterable[str]) -> None:
     """Accept a file of which every column was read, but for measurements that nobody made; DataError names the first other one."""
     measured = in_any_unit(columns)
     for name, why in side.frame.attrs.get("aside", {}).items() if side.sha256 else ():
-        if name not in side.frame and (name not in measured or why != EMPTY):
+        # A mark at the end of each line makes a column without a name, and pandas one of row numbers: nothing was measured there.
+        if name not in side.frame and not name.startswith(UNNAMED) and (name not in measured or why != EMPTY):
             raise DataError(f"cannot be read: it {why}", place=side.header_place(name), hint="Leave the column out.")
 
 
@@ -185,7 +190,8 @@ def check_filled(side: Side, values: Sequence[str]) -> None:
         lacking = np.flatnonzero(side.frame[name].isna().to_numpy(bool))
         if len(lacking):
             hint = "Fill the cell; only a time that was not measured may be empty."
-            raise DataError("got an empty cell, expected a value", place=_line(side, int(lacking[0]), str(name)), hint=hint)
+            got = f"got {_standing(side, int(lacking[0]), str(name))}, expected a value"
+            raise DataError(got, place=_line(side, int(lacking[0]), str(name)), hint=hint)
     nothing = np.flatnonzero(side.frame[list(values)].isna().all(axis=1).to_numpy(bool))
     if len(nothing):
         got = f"got no measured time, expected one among {', '.join(values)}"
@@ -204,6 +210,14 @@ def check_settings(side: Side, counts: Sequence[str], others: Iterable[str]) -> 
             got, expected = side.frame[name].tolist()[row], "a whole number >= 1" if name in counts else "a number"
             hint = number_hint(got) if isinstance(got, str) else WHOLE_HINT
             raise DataError(f"got {got!r}, expected {expected}", place=side.place(row, [name]), hint=hint)
+
+
+def _standing(side: Side, row: int, column: str) -> str:
+    """What stands in a cell without a value, as messages quote it: nothing, or a word for a missing value."""
+    if side.path is None:
+        return cell_text("")
+    name = side.renamed.get(column, column)
+    return cell_text(str(open_table(side.path).cells.texts([name])[name].iloc[row]))
 
 
 def _line(side: Side, row: int, column: str) -> str:

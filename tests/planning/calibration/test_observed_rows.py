@@ -136,6 +136,7 @@ def test_faults_are_told_under_the_name_that_the_file_has(tmp_path: Path, text: 
     [
         ("n_nodes,step_s\n2,1.5\n,1.6\n", "line 3, column n_nodes: got an empty cell"),
         ("n_nodes,step_s,compute_s\n2,1.5,\n2,,\n", "line 3, column step_s: got no measured time"),
+        ("n_nodes,step_s\n2,1.5\n[N/A],1.6\n", "line 3, column n_nodes: got '[N/A]', expected a value"),
         ("n_nodes,step_s,when\n2,1.5,2026-01-01\n", "column when: cannot be read"),
         ("n_nodes,step_s\n,1.5\n", "column n_nodes: cannot be read: it has no values"),
     ],
@@ -179,3 +180,13 @@ def test_sizes_asked_about_that_no_machine_has_are_the_machines() -> None:
     rows = read_observed(pd.DataFrame({"step_s": [1.0]}), [find_cnn("alexnet")], machine, JOB, COLUMNS, {"n_nodes": 99})
     with pytest.raises(DataError, match=r"^machine 'dgx-h100': got 99 nodes"):
         rows.check_limits(machine)
+
+
+def test_a_mark_at_the_end_of_each_line_makes_no_column(tmp_path: Path) -> None:
+    assert_allclose(read_text(tmp_path, "n_nodes,step_s,\n2,1.5,\n4,1.6,\n").measured["step_s"], [1.5, 1.6])
+
+
+def test_a_time_in_a_unit_that_is_not_read_is_told_with_the_factor(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="got column 'step_min'") as caught:
+        read_text(tmp_path, "n_nodes,step_min\n2,1.5\n")
+    assert caught.value.hint == "Multiply 'step_min' by 60, then call it 'step_s'."
