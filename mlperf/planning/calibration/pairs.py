@@ -13,6 +13,7 @@ from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean, nearest, nearest_hint
 from mlperf.datasets.dictionary.numbers import bound_hint, number_hint
 from mlperf.datasets.joining.join import Side, Table, check_columns, check_matched, check_once, read_side
+from mlperf.datasets.reading.cell_units import unit_advice
 from mlperf.datasets.reading.time_units import seconds_in, unit_ratio
 from mlperf.models.uncertainty.ratio_factors import Labels
 
@@ -114,6 +115,9 @@ def read_pairs(
     for side, name in ((right, values[0]), (left, values[1])):
         check_positive(side, name)
     ratio = unit_ratio(values[1], values[0])
+    if ratio == 1.0 and (advice := unit_advice(values[1], values[0])):
+        got = f"got {values[1]!r}, expected the unit of {values[0]!r} in {right.name}"
+        raise DataError(got, place=left.header_place(values[1]), hint=advice)
     left, right = _named(left, values[1], MEASURED), _named(right, values[0], PREDICTED)
     if ratio != 1.0:
         left = replace(left, frame=left.frame.assign(**{MEASURED: ratio * left.frame[MEASURED].to_numpy(float)}))

@@ -90,3 +90,13 @@ def test_groups_are_columns_of_labels(write) -> None:  # type: ignore[no-untyped
         read_pairs(*paths, by=("nett",))
     with pytest.raises(UsageError, match="holds a value"):
         read_pairs(*paths, by=("step_s",), predicted_column="step_s", measured_column="step_s")
+
+
+def test_values_in_a_unit_that_is_not_brought_to_that_of_the_predictions_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("net,batch,step_ms\na,1,10.5\nb,1,20.5\n", "utf-8")
+    (tmp_path / "m.csv").write_text("net,batch,step_min\na,1,0.0002\nb,1,0.0004\n", "utf-8")
+    with pytest.raises(
+        DataError, match=r"m.csv, line 1, column step_min: got 'step_min', expected the unit of 'step_ms'"
+    ) as caught:
+        read_pairs(tmp_path / "p.csv", tmp_path / "m.csv")
+    assert caught.value.hint == "Multiply 'step_min' by 60000, then call it 'step_ms'."
