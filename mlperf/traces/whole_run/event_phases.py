@@ -8,7 +8,7 @@ from mlperf.traces.events.kinds import UNSET
 from mlperf.traces.events.table import EventTable
 from mlperf.traces.timeline.flames import Groups
 from mlperf.traces.timeline.intervals import Intervals
-from mlperf.traces.whole_run.steps import STEP_MARK, RunSteps, child_marks, step_thread, with_ranks
+from mlperf.traces.whole_run.steps import OWN_MARKS, RunSteps, child_marks, step_thread, with_ranks
 
 OTHER = "other"
 OUTSIDE = "outside of steps"
@@ -36,7 +36,7 @@ def event_phases(events: EventTable, steps: RunSteps, marker: str | None = None)
         time = ranked.start_ns[rows] - ranked.weight_ns[rows] // 2
         found[rows] = len(names) - 1
         found[rows[Intervals(windows.start_ns, windows.end_ns).hold(time)]] = len(names) - 2
-        marks = child_marks(ranked, windows, step_thread(ranked, windows), marker or STEP_MARK)
+        marks = child_marks(ranked, windows, step_thread(ranked, windows), marker or OWN_MARKS)
         for name, marked in marks.items():
             inside = marked.hold(time) & (found[rows] == len(names) - 2)
             found[rows[inside]] = names.index(name)

@@ -17,12 +17,14 @@ from mlperf.traces.events.table import EventTable
 from mlperf.traces.timeline.decomposition import device_unions, devices_of, step_means
 from mlperf.traces.timeline.intervals import Intervals, clipped, joined, union, without
 from mlperf.traces.timeline.iterations import outliers, repeated_steps
-from mlperf.traces.timeline.windows import Windows, compiled_marker, marked_steps
+from mlperf.traces.timeline.windows import STEP, Windows, compiled_marker, marked_steps
 from mlperf.traces.whole_run.recording import Recording
 from mlperf.traces.whole_run.sampled_steps import sampled_steps
 
 STEP_MARK = r"^(?:train(?:ing)?[ _]?)?(?:step|iteration|iter)\b(?:[#_ :=]*(\d+))?$"
 """Names of marks that are a step when nothing else is asked for."""
+OWN_MARKS = f"{STEP_MARK}|{STEP.pattern}"
+"""Names of marks that tell a step as a whole, the program's or a profiler's: no phase of it."""
 NS = 1e-9
 WARM_UP = 1
 """First steps of a rank that no mean holds: caches are cold, pools are filled."""
@@ -100,7 +102,7 @@ def find_steps(recording: Recording, *, marker: str | None = None, level: int | 
     phases: dict[str, None] = {}
     for each in windows:
         thread = step_thread(events, each)
-        marks = child_marks(events, each, thread, marker or STEP_MARK)
+        marks = child_marks(events, each, thread, marker or OWN_MARKS)
         phases.update(dict.fromkeys(marks))
         rows += _rows(events, each, marks, thread)
     steps = pd.DataFrame(rows)

@@ -61,6 +61,17 @@ def test_steps_that_a_profiler_marks_on_the_device_too_are_those_of_the_program(
     np.testing.assert_allclose(found.steps["step_s"], 0.035)
 
 
+def test_marks_of_a_profiler_are_steps_and_what_stands_in_them_phases(made: Callable[[], Made]) -> None:
+    maker = made()
+    for number in range(5):
+        at = number * 38 * MS
+        maker.add(Kind.REGION, at, 37 * MS, f"ProfilerStep#{number + 2}", rank=0, pid=10, tid=1)
+        maker.add(Kind.REGION, at + MS, 20 * MS, "forward", rank=0, pid=10, tid=1)
+    found = find_steps(maker.recording())
+    assert found.phases == ("forward",)
+    np.testing.assert_allclose(found.steps["forward_s"], 0.020)
+
+
 def test_marks_of_a_thread_beside_are_no_phases(made: Callable[[], Made]) -> None:
     maker = marked(made())
     for number in range(12):

@@ -98,9 +98,10 @@ def build_graph(table: EventTable) -> RankGraph:
     DataError
         There is nothing on any device, or what the trace says goes round in a circle.
     """
-    ranks = np.unique(table.rank[np.isin(table.kind, (int(Kind.KERNEL), int(Kind.COLL))) & (table.rank >= 0)]).tolist()
+    on_device = (table.kind == Kind.KERNEL) | ((table.kind == Kind.COLL) & (table.device != UNSET))
+    ranks = np.unique(table.rank[on_device & (table.rank >= 0)]).tolist()
     if not ranks:
-        hint = f"A trace of the host alone tells no what-ifs. {table.met}".rstrip()
+        hint = f"A trace of the host alone tells no what-ifs{_on_host(table)}. {table.met}".rstrip()
         raise DataError("holds no kernels", place=table.place, hint=hint)
     programs = tuple(program_of(table, int(rank)) for rank in ranks)
     rows = np.concatenate([np.concatenate((each.calls, each.activities)) for each in programs])
@@ -129,6 +130,11 @@ def build_graph(table: EventTable) -> RankGraph:
         table, programs, dag, rows, 2 * numbers, 2 * numbers + 1, run_edge, wait_edge, launch_edge, ready_ns, operation, weights,
         origin, n_torn
     )  # fmt: skip
+
+
+def _on_host(table: EventTable) -> str:
+    """Where ranks whose hosts exchange are judged; empty where they do not."""
+    return ": mlperf record advise tells which rank the others wait for" if (table.kind == Kind.COLL).any() else ""
 
 
 def _operations(table: EventTable, rows: IntArray) -> tuple[IntArray, int, int]:

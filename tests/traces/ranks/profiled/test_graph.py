@@ -61,6 +61,15 @@ def test_a_trace_without_a_device_is_refused(tmp_path: Path) -> None:
         build_graph(read_chrome(write(tmp_path / "a.json", [complete("cpu_op", "aten::mm", 0, 1)], 0)))
 
 
+def test_ranks_that_exchange_on_their_hosts_are_refused_with_what_reads_them(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        rows = [complete("cpu_op", "aten::mm", 0, 1), complete("user_annotation", "gloo:all_reduce", 2, 5)]
+        write(tmp_path / f"rank_{rank}.json", rows, rank)
+    with pytest.raises(DataError, match="holds no kernels") as error:
+        build_graph(read_chrome(tmp_path))
+    assert "mlperf record advise" in (error.value.hint or "")
+
+
 @pytest.mark.data
 @pytest.mark.parametrize(
     "name", ["kineto_traces/alexnet_a100", "kineto_traces/resnet_2080ti", "kineto_odd/compare_test_v100", "tracelens/qwen_05b_h100"]
