@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import IntArray
+from mlperf.core.arrays import BoolArray, IntArray
 from mlperf.core.errors import DataError, UsageError
 from mlperf.traces.events.kinds import UNSET, Kind
 from mlperf.traces.events.table import EventTable
@@ -50,8 +50,9 @@ def marked_steps(
     """Steps of a rank by its markers, None where it has none.
 
     Marks on the device (``gpu_user_annotation``) bound what the device did for a step. Marks on the host do not: there a step lasts
-    to the start of the next one, the last one to the end of its own mark or of what was launched in it, whichever is later. A mark
-    that is listed twice is one; marks of one step on several streams are one, from the first start to the last end.
+    to the start of the next one, the last one to the end of its own mark or of what was launched in it, whichever is later; so does
+    one that the profiler's next number does not follow, since it paused in between. A mark that is listed twice is one; marks of
+    one step on several streams are one, from the first start to the last end.
 
     Parameters
     ----------
@@ -86,8 +87,10 @@ def marked_steps(
     elif own_ends:
         return Windows(rank, _numbers(table, rows, pattern), start, end, "marks of the program")
     else:
-        end[:-1] = start[1:]
-        end[-1] = max(int(end[-1]), _last_launched(table, rank, int(start[-1]), int(end[-1])))
+        last = np.append(_is_followed_by_nothing(table, rows, pattern), True)
+        for each in np.flatnonzero(last).tolist():
+            end[each] = max(int(end[each]), _last_launched(table, rank, int(start[each]), int(end[each])))
+        end[:-1] = np.where(last[:-1], end[:-1], start[1:])
     # A device may still work for a step when the next one's first kernel starts on another stream: time is counted once.
     end[:-1] = np.minimum(end[:-1], start[1:])
     origin = f"marks on the {'device' if of_device else 'host'}"
@@ -145,6 +148,14 @@ def _numbers(table: EventTable, rows: IntArray, pattern: re.Pattern[str]) -> Int
     if all(word.isdigit() and len(word) < 10 for word in words):
         return np.array([int(word) for word in words], dtype=np.int64)
     return np.arange(len(rows))
+
+
+def _is_followed_by_nothing(table: EventTable, rows: IntArray, pattern: re.Pattern[str]) -> BoolArray:
+    """After which marks but the last a profiler left out steps, shape (n_rows - 1,): it numbers all of them, recorded or not."""
+    if pattern is not STEP:
+        return np.zeros(len(rows) - 1, dtype=bool)
+    paused: BoolArray = np.diff(_numbers(table, rows, pattern)) != 1
+    return paused
 
 
 def _last_launched(table: EventTable, rank: int, since_ns: int, until_ns: int) -> int:

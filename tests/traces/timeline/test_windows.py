@@ -28,6 +28,18 @@ def test_what_follows_the_last_step_is_none_of_it(tmp_path: Path) -> None:
     assert found.end_ns.tolist() == [10_000, 43_000]
 
 
+def test_steps_that_a_profiler_left_out_are_none_of_the_one_before(tmp_path: Path) -> None:
+    """A schedule with two cycles: steps 4 and 5, then 9; the work of 5 ends at 43."""
+    events = [step(4, 10, 5), step(5, 20, 5), launch(21, 1, 1), kernel(23, 30, 1), step(9, 100, 7)]
+    table = read_chrome(write(tmp_path / "a.json", events, 0))
+    found, named = marked_steps(table, 0), marked_steps(table, 0, r"Step#(\d+)")
+    assert found is not None
+    assert named is not None
+    assert found.end_ns.tolist() == [10_000, 43_000, 97_000]
+    # Whether a program's own marks number every step nobody knows.
+    assert named.end_ns.tolist() == [10_000, 90_000, 97_000]
+
+
 def test_marks_on_the_device_bound_what_it_did(tmp_path: Path) -> None:
     events = [step(4, 10, 50), complete("gpu_user_annotation", "ProfilerStep#4", 30, 20, 0, 7, device=0, stream=7)]
     table = read_chrome(write(tmp_path / "a.json", events, 0))

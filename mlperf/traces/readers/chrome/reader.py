@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tarfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from mlperf.traces.readers.chrome.collectives import join_collectives, name_comm
 from mlperf.traces.readers.chrome.document import Document, read_document
 from mlperf.traces.readers.chrome.launches import join_launches, repair_latencies
 from mlperf.traces.readers.chrome.meaning import CORR_SPAN, flagged, table_of
+from mlperf.traces.readers.chrome.names import cycles_of, rank_in
 from mlperf.traces.readers.chrome.own import is_own, joined_own, own_table
 from mlperf.traces.readers.chrome.pieces import pieces
 from mlperf.traces.readers.chrome.raw import RawEvents
@@ -29,7 +29,6 @@ from mlperf.traces.readers.content import opened
 SUFFIXES = (".json", ".json.gz")
 ARCHIVES = (".zip", ".tar")
 NO_RANK = "the file tells no rank: it is taken as rank 0"
-RANK_IN_NAME = re.compile(r"(?:^|[^a-z])(?:rank|worker)[_\-.]?(\d+)", re.IGNORECASE)
 
 
 def read_chrome(path: Path | str) -> EventTable:
@@ -65,7 +64,7 @@ def read_rank_files(paths: Sequence[Path | str], ranks: Sequence[int] | None = N
     paths : sequence of path
     ranks : sequence of int, optional
         The rank of each; without it what the document tells, else the number after ``rank`` in its name, else 0 if it is the only
-        one.
+        one. Files that PyTorch's handler for TensorBoard wrote one after the other (`cycles_of`) are one rank's.
 
     Raises
     ------
@@ -76,12 +75,27 @@ def read_rank_files(paths: Sequence[Path | str], ranks: Sequence[int] | None = N
     """
     if ranks is not None and len(ranks) != len(paths):
         raise UsageError(f"got {len(ranks)} ranks for {len(paths)} files")
+    cycles = cycles_of(paths) if ranks is None else {}
+    if any(len(each) > 1 for each in cycles.values()):
+        return _read_cycles(cycles)
     tables = []
     for place, path in enumerate(paths):
         with opened(Path(path)) as stream:
             asked = None if ranks is None else ranks[place]
             tables.append(_read_one(stream, str(path), asked, is_only=len(paths) == 1))
     return _joined(tables)
+
+
+def _read_cycles(cycles: Mapping[str, Sequence[Path]]) -> EventTable:
+    """Read what the handler for TensorBoard wrote, of each process one file after the other; DataError: two are of one rank."""
+    first = {name: _read_file(paths[0], None) for name, paths in cycles.items()}
+    known: dict[int, str] = {}
+    for name, rank in _told_ranks(first).items():
+        if rank in known:
+            hint = "Are these files of two runs? Keep each run in a folder of its own."
+            raise DataError(f"is of rank {rank}, as {known[rank]}", place=str(cycles[name][0]), hint=hint)
+        known[rank] = str(cycles[name][0])
+    return _joined_processes(cycles, first)
 
 
 def read_process_files(processes: Mapping[str, Sequence[Path]]) -> EventTable:
@@ -95,8 +109,17 @@ def read_process_files(processes: Mapping[str, Sequence[Path]]) -> EventTable:
     DataError
         As `read_chrome`.
     """
-    first = {name: _read_file(paths[0], None) for name, paths in processes.items()}
-    told = {name: int(table.rank[0]) for name, table in first.items() if len(table) and NO_RANK not in table.notes}
+    return _joined_processes(processes, {name: _read_file(paths[0], None) for name, paths in processes.items()})
+
+
+def _told_ranks(first: Mapping[str, EventTable]) -> dict[str, int]:
+    """Ranks that the first files of processes tell."""
+    return {name: int(table.rank[0]) for name, table in first.items() if len(table) and NO_RANK not in table.notes}
+
+
+def _joined_processes(processes: Mapping[str, Sequence[Path]], first: Mapping[str, EventTable]) -> EventTable:
+    """All files of all processes, of which the first are read already."""
+    told = _told_ranks(first)
     left = (number for number in count() if number not in told.values())
     if len(first) == 1 and all(len(paths) == 1 for paths in processes.values()):
         return _joined(list(first.values()))
@@ -186,9 +209,9 @@ def _rank(document: Document, place: str, asked: int | None, *, is_only: bool) -
     rank = told.get("rank") if isinstance(told, dict) else None
     if type(rank) is int and 0 <= rank < 2**31:
         return rank, ""
-    named = RANK_IN_NAME.search(Path(place).name)
-    if named and len(named[1]) < 10:
-        return int(named[1]), f"{place} tells no rank: it is {int(named[1])} by its name"
+    named = rank_in(Path(place).name)
+    if named is not None:
+        return named, f"{place} tells no rank: it is {named} by its name"
     if is_only:
         return 0, NO_RANK
     raise DataError(

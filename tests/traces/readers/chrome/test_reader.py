@@ -36,6 +36,27 @@ def test_two_files_of_one_rank_are_refused(tmp_path: Path) -> None:
         read_rank_files(paths)
 
 
+def test_cycles_of_a_profilers_schedule_are_one_rank(tmp_path: Path) -> None:
+    """``tensorboard_trace_handler`` writes ``host_process.nanoseconds.pt.trace.json`` once a cycle; no rank in one process."""
+    for written, base_ns in ((1795948950959987348, 5_000_000), (1795948950889777878, 0)):
+        write(tmp_path / f"vm_118.{written}.pt.trace.json", EVENTS, baseTimeNanoseconds=base_ns)
+    table = read_trace(tmp_path)
+    assert (len(table), table.n_ranks) == (4, 1)
+    assert np.ptp(table.start_ns) == 5_004_000
+    assert read_rank_files(sorted(tmp_path.iterdir())).start_ns.tolist() == table.start_ns.tolist()
+
+
+def test_cycles_of_several_ranks_stay_apart_and_of_two_runs_are_refused(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        for cycle in (0, 1):
+            write(tmp_path / f"vm_{rank}.179594895088977787{cycle}.pt.trace.json", EVENTS, rank)
+    assert np.bincount(read_chrome(tmp_path).rank).tolist() == [4, 4]
+    write(tmp_path / "vm_7.1795948950889777870.pt.trace.json", EVENTS, 0)
+    with pytest.raises(DataError, match="is of rank 0, as") as error:
+        read_chrome(tmp_path)
+    assert "two runs" in (error.value.hint or "")
+
+
 def test_a_cut_file_keeps_what_is_whole_and_says_so(tmp_path: Path) -> None:
     text = document([complete("cpu_op", f"op{place}", place, 1) for place in range(1000)])
     packed = gzip.compress(text.encode())
