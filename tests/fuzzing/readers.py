@@ -585,6 +585,7 @@ READERS: tuple[Reader, ...] = (
             ("mpstat.txt", recordings.MPSTAT, "sysstat:read_mpstat"),
             ("mpstat.json", recordings.MPSTAT_JSON, "sysstat:read_mpstat"),
             ("gpu.nvprof", recordings.NVPROF, "nvprof_csv:read_nvprof"),
+            ("gpu.csv", recordings.NSYS_STATS, "nsys_stats:read_nsys_stats"),
             ("gpu.rocprof", recordings.ROCPROF, "rocprof:read_rocprof"),
             ("report.sqlite", recordings.nsight, "nsys_sqlite:read_nsys"),
             ("smi.csv", recordings.SMI, "nvidia_smi:read_nvidia_smi"),

@@ -92,6 +92,10 @@ ms,us,KB,,,,
 133.81,135.78,400.00,"Tesla P100 (0)",7,"[CUDA memcpy HtoD]",120
 134.66,1820.0,,"Tesla P100 (0)",7,"gemm [134]",134
 """
+NSYS_STATS = """Start (ns),Duration (ns),CorrId,Bytes (MB),Device,Strm,Name
+1000,500,120,0.4,H200 (0),7,[CUDA memcpy HtoD]
+2000,900,134,,H200 (0),7,gemm
+"""
 ROCPROF = "Index,KernelName,gpu-id,queue-id,pid,tid,BeginNs,EndNs\n0,gemm,4,0,99,101,1000,3000\n"
 SMI = "timestamp, index, utilization.gpu [%], power.draw [W]\n2024/05/06 07:08:09.100, 0, 98 %, 250.50 W\n"
 MATRIX = """traffic (MB):

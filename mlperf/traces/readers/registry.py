@@ -13,6 +13,7 @@ from mlperf.core.suggest import did_you_mean
 from mlperf.traces.events.matching import match_collectives, match_messages
 from mlperf.traces.events.table import EventTable
 from mlperf.traces.readers.content import head_of
+from mlperf.traces.readers.foreign import SQLITE, refuse_unreadable, table_format
 from mlperf.traces.readers.rank_file import MOST_RANKS
 
 HEAD_BYTES = 4096
@@ -59,6 +60,9 @@ READERS: Mapping[str, Reader] = {
     "strace": Reader("mlperf.traces.readers.system.strace:read_strace", "system calls: strace -f -ttt -T", (".strace",)),
     "pcap": Reader("mlperf.traces.readers.system.pcap:read_pcap", "packets: tcpdump -w", (".pcap", ".pcapng", ".cap")),
     "nsys": Reader("mlperf.traces.readers.system.nsys_sqlite:read_nsys", "Nsight Systems: nsys export --type sqlite", (".sqlite",)),
+    "nsys-stats": Reader(
+        "mlperf.traces.readers.system.nsys_stats:read_nsys_stats", "Nsight Systems: nsys stats --report cuda_gpu_trace --format csv"
+    ),
     "nvprof": Reader("mlperf.traces.readers.system.nvprof_csv:read_nvprof", "nvprof --print-gpu-trace --csv", (".nvprof",)),
     "rocprof": Reader("mlperf.traces.readers.system.rocprof:read_rocprof", "rocprof and rocprofv3, CSV", (".rocprof",)),
     "recording": Reader("mlperf.traces.readers.recorded:read_recorded", "a folder of mlperf trace record", (".mlr",)),
@@ -108,6 +112,8 @@ def format_of(path: Path) -> str:
             return "chrome"
         return "otf2" if any(path.glob("*.otf2")) else "recording"
     plain_name = path.name.lower().removesuffix(".gz")
+    if plain_name.endswith(".csv"):
+        return table_format(head_of(path, HEAD_BYTES), path) or "csv"
     for name, reader in READERS.items():
         if plain_name.endswith(reader.suffixes):
             return name
@@ -116,7 +122,10 @@ def format_of(path: Path) -> str:
 
 def _format_of_head(path: Path) -> str:
     """The format of a file of an unknown name."""
+    refuse_unreadable(path)
     head = head_of(path, HEAD_BYTES)
+    if head.startswith(SQLITE):
+        return "nsys"
     text = head.decode("utf-8", "replace").lstrip()
     if not text:
         got = "is empty" if not head else "begins with blanks alone"
@@ -127,6 +136,9 @@ def _format_of_head(path: Path) -> str:
         return "chrome"
     if _is_alog(text.splitlines()[:1]):
         return "alog"
+    table = table_format(head, path)
+    if table:
+        return table
     begins = f"the bytes {head[:8].hex(' ')}" if "\ufffd" in text[:40] or "\0" in text[:40] else json.dumps(text[:40])
     raise DataError(f"is of no known format; it begins with {begins}", place=str(path), hint=f"--format: {', '.join(READERS)}.")
 

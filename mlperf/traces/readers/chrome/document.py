@@ -15,6 +15,11 @@ KEPT = ("baseTimeNanoseconds", "distributedInfo", "displayTimeUnit", "deviceProp
 """Members that are kept; of others only the names."""
 BLANKS = b" \t\r\n"
 HINT = "Chrome trace events are a list, or an object with the list traceEvents."
+REMEDIES = {
+    "nodes": "--format chakra reads execution traces.",
+    "rocprofiler-sdk-tool": "Of rocprofv3 tables are read: rocprofv3 --kernel-trace --memory-copy-trace --output-format csv.",
+}
+"""Members of other documents, and what reads these."""
 SHOWN = 40
 DECODER = json.JSONDecoder(strict=False)
 
@@ -115,7 +120,7 @@ def read_document(more: Generator[bytes, None, str], take: Callable[[Found], Non
     document.others = tuple(others)
     if not seen:
         named = f"; it has {', '.join(others[:6])}" if others else ""
-        hint = "--format chakra reads execution traces." if "nodes" in others else document.fault or HINT
+        hint = next((remedy for name, remedy in REMEDIES.items() if name in others), document.fault or HINT)
         raise DataError(f"has no {EVENTS}{named}", place=place, hint=hint)
     return document
 

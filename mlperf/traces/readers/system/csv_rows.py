@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,16 +70,51 @@ def read_rows(path: Path, wanted: Sequence[str], hint: str) -> tuple[list[str], 
     raise DataError(f"has no line that names {', '.join(wanted)}", place=str(path), hint=hint)
 
 
+def read_tables(path: Path, is_head: Callable[[Sequence[str]], bool]) -> Iterator[tuple[list[str], list[Row]]]:
+    """Every table of a file that may hold several: names of columns, and the rows below them up to a blank line or the next names.
+
+    Parameters
+    ----------
+    path : Path
+    is_head : callable
+        Whether the cells of a line are names of columns. Lines between tables are skipped.
+
+    Raises
+    ------
+    DataError
+        A row is longer than the names above it.
+    """
+    names: list[str] = []
+    rows: list[Row] = []
+    for number, line in enumerate(read_content(path).decode("utf-8", "replace").splitlines(), 1):
+        place = f"{path}, line {number}"
+        cells = [cell.strip() for cell in _cells(line, place)]
+        begins = is_head(cells)
+        if names and (begins or not line.strip()):
+            yield names, rows
+            names, rows = [], []
+        if begins:
+            names = cells
+        elif names and line.strip():
+            rows.append(_row(names, cells, place))
+    if names:
+        yield names, rows
+
+
 def _rows(path: Path, lines: list[str], first: int, names: list[str]) -> Iterator[Row]:
     """Rows that are not empty."""
     for number, line in enumerate(lines[first:], first + 1):
         if not line.strip() or line.startswith("=="):
             continue
         place = f"{path}, line {number}"
-        cells = _cells(line, place)
-        if len(cells) > len(names):
-            raise DataError(f"got {len(cells)} columns, expected {len(names)}", place=place)
-        yield Row(dict(zip(names, cells, strict=False)), place)
+        yield _row(names, _cells(line, place), place)
+
+
+def _row(names: Sequence[str], cells: Sequence[str], place: str) -> Row:
+    """One row; DataError: it is longer than the names of columns."""
+    if len(cells) > len(names):
+        raise DataError(f"got {len(cells)} columns, expected {len(names)}", place=place)
+    return Row(dict(zip(names, cells, strict=False)), place)
 
 
 def _cells(line: str, place: str) -> list[str]:

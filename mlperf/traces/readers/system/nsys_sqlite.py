@@ -7,9 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from mlperf.core.errors import DataError
 from mlperf.traces.events.kinds import HOST, UNSET, Kind
 from mlperf.traces.events.table import EventTable
+from mlperf.traces.readers.chrome.collectives import join_collectives
+from mlperf.traces.readers.chrome.launches import join_launches
+from mlperf.traces.readers.chrome.meaning import CORR_SPAN, ON_DEVICE
 from mlperf.traces.readers.system.device_rows import DeviceRow, device_table, kind_of
 
 HINT = "nsys export --type sqlite -o FILE report.nsys-rep"
@@ -32,6 +37,7 @@ GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
 def read_nsys(path: Path) -> EventTable:
     """Read kernels, copies, memory sets, calls and NVTX ranges; tables that the file has not are named in a note.
 
+    Launches are joined with what they started. Where several processes use devices, each is a rank, in the order of their devices.
     A CUDA graph that was recorded as a whole is one KERNEL row a launch, with a note. ``origin_ns`` is since 1970 where the file
     tells when its session began; else since that moment.
 
@@ -57,8 +63,26 @@ def read_nsys(path: Path) -> EventTable:
     notes = [f"the file has no table {name}" for name in TABLES if name not in there]
     if graphs:
         notes.append(f"{len(graphs)} launches of CUDA graphs are one row each: nsys --cuda-graph-trace=node tells their kernels")
-    table = device_table(rows, f"nsys: {path.name}", notes)
+    table = join_collectives(join_launches(_by_process(device_table(rows, f"nsys: {path.name}", notes))))
     return table.replace(origin_ns=table.origin_ns + max(began, 0))
+
+
+def _by_process(table: EventTable) -> EventTable:
+    """Processes that use devices as ranks, where there are several, with numbers of launches that no two share."""
+    on_device = np.isin(table.kind, [int(kind) for kind in ON_DEVICE])
+    pids = np.unique(table.pid[on_device])
+    if len(pids) < 2 or pids[0] == UNSET:
+        return table
+    order = sorted(pids.tolist(), key=lambda pid: (int(table.device[on_device & (table.pid == pid)].min()), pid))
+    rank = np.full(len(table), UNSET, dtype=np.int32)
+    corr = table.corr.copy()
+    for number, pid in enumerate(order):
+        own = table.pid == pid
+        rank[own] = number
+        corr[own & (corr >= 0)] += number * CORR_SPAN
+    corr[rank == UNSET] = UNSET
+    note = f"{len(order)} processes use devices: they are ranks, in the order of their devices"
+    return table.replace(rank=rank, corr=corr, notes=(*table.notes, note))
 
 
 def _rows(base: sqlite3.Connection, there: set[str], table: str) -> Iterator[sqlite3.Row]:

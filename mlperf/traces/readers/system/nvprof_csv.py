@@ -70,7 +70,7 @@ def _row(row: Row, units: dict[str, float], on_device: bool) -> DeviceRow:
         start,
         duration,
         plain,
-        device=_device(row.text("Device")),
+        device=device_number(row.text("Device")),
         stream=int(stream) if stream.isdigit() and len(stream) < 10 else UNSET,
         peer=peer,
         corr=corr,
@@ -78,7 +78,7 @@ def _row(row: Row, units: dict[str, float], on_device: bool) -> DeviceRow:
     )
 
 
-def _device(text: str) -> int:
+def device_number(text: str) -> int:
     """The number in ``"Tesla P100-SXM2-16GB (0)"``."""
     found = _DEVICE.fullmatch(text)
     return int(found[1]) if found and len(found[1]) < 10 else UNSET

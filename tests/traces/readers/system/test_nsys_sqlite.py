@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mlperf.core.errors import DataError
@@ -93,3 +95,43 @@ def test_wrong_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "late").mkdir()
     with pytest.raises(DataError, match="times that follow each other"):
         read_nsys(base(tmp_path / "late", TABLES.replace("(1000, 3000, 0", "(4000, 3000, 0")))
+
+
+PROCESSES = """
+CREATE TABLE StringIds (id INTEGER, value TEXT);
+INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'cudaLaunchKernel'), (3, 'ncclDevKernel_AllReduce_Sum');
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL
+  (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER);
+"""
+
+
+def two_processes() -> Iterator[str]:
+    """Process 5 uses device 1, process 9 device 0, both with the same numbers of launches; process 7 none."""
+    for pid, device, late in ((5, 1, 0), (9, 0, 100)):
+        owner = pid << 24
+        for corr, name in ((1, 1), (2, 3)):
+            at = 1000 * corr + late
+            sql = "INSERT INTO CUPTI_ACTIVITY_KIND_{}"
+            script = f"{sql.format('KERNEL')} VALUES ({at + 50}, {at + 500}, {device}, 7, {corr}, {owner}, {name});"
+            script += f"{sql.format('RUNTIME')} VALUES ({at}, {at + 10}, {owner + pid}, {corr}, 2);"
+            yield script
+    yield f"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (900, 990, {7 << 24}, 1, 2);"
+
+
+def test_processes_with_devices_are_ranks_whose_launches_are_not_mixed(tmp_path: Path) -> None:
+    found = read_nsys(base(tmp_path, PROCESSES + "".join(two_processes())))
+    assert found.text(found.name[found.rank == -1]) == ["cudaLaunchKernel"]
+    made = np.flatnonzero(found.kind == Kind.KERNEL)
+    assert found.rank[made].tolist() == [1, 0]
+    assert found.pid[found.match[made]].tolist() == [5, 9]
+    operations = np.flatnonzero(found.kind == Kind.COLL)
+    assert found.rank[operations].tolist() == [1, 0]
+    assert len(set(found.corr[operations].tolist())) == 1
+    assert any("2 processes use devices" in note for note in found.notes)
+
+
+def test_launches_are_joined_with_what_they_started(tmp_path: Path) -> None:
+    found = read_nsys(base(tmp_path))
+    kernel, call = (int(np.flatnonzero(found.kind == kind)[0]) for kind in (Kind.KERNEL, Kind.API))
+    assert (found.match[kernel], found.match[call]) == (call, kernel)

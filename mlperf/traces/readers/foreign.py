@@ -1,0 +1,97 @@
+"""Files of other programs: which reader a table's names of columns ask for, and what makes a readable file of one that is not."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from mlperf.core.errors import DataError
+from mlperf.traces.readers.csv_table import NEEDED
+from mlperf.traces.readers.system import nsys_stats, nvprof_csv, rocprof
+
+SQLITE = b"SQLite format 3\0"
+
+
+def _has(*names: str) -> Callable[[Sequence[str]], bool]:
+    """Whether a line names these columns."""
+    return lambda cells: set(names) <= set(cells)
+
+
+TABLES: Sequence[tuple[Callable[[Sequence[str]], bool], str]] = (
+    (lambda cells: bool({*NEEDED} & {*cells}), "csv"),
+    (_has(*rocprof.NEW), "rocprof"),
+    (_has(*rocprof.OLD), "rocprof"),
+    (_has("Start", "Duration", "Name"), "nvprof"),
+    (nsys_stats.is_trace, "nsys-stats"),
+)
+"""What tells that a line names the columns of a format's table, and the format."""
+NO_TRACES: Sequence[tuple[Callable[[Sequence[str]], bool], str, str]] = (
+    (
+        _has("Name", "TotalDurationNs"),
+        "is a summary of rocprof: it tells no times at which anything ran",
+        f"{rocprof.HINT} writes *_kernel_trace.csv beside it.",
+    ),
+    (
+        lambda cells: any(cell.startswith(("Time (%)", "Time(%)")) for cell in cells),
+        "is a summary: it tells no times at which anything ran",
+        f"{nsys_stats.SQLITE}, or {nsys_stats.HINT}; of nvprof: {nvprof_csv.HINT}.",
+    ),
+    (
+        lambda cells: bool(cells) and (cells[0] == "timestamp" or {"device", "GPU use (%)"} <= set(cells)),
+        "is a table of readings, no trace of what ran",
+        "mlperf record takes such readings of its own beside a run: mlperf record --probe says what this machine offers.",
+    ),
+)
+"""What tells a table that is no trace, what it is, and what to do."""
+REMEDIES: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys((".nsys-rep", ".qdrep"), ("is a report of Nsight Systems", "nsys export --type sqlite -o run.sqlite {name}")),
+    ".ncu-rep": (
+        "is a report of Nsight Compute, which looks at kernels one by one",
+        "A trace of the run: nsys profile -o run COMMAND.",
+    ),
+    ".xplane.pb": (
+        "is a profile of XLA as TensorBoard reads it",
+        "*.trace.json.gz beside it holds the events; JAX writes one with jax.profiler.trace(FOLDER, create_perfetto_trace=True).",
+    ),
+    **dict.fromkeys(
+        (".pftrace", ".perfetto-trace"),
+        (
+            "is a trace of Perfetto",
+            "Perfetto's own tool makes JSON of it: traceconv json {name} run.json; of rocprofv3: --output-format csv.",
+        ),
+    ),
+    "perf.data": ("is what perf record wrote", "perf script -i {name} > run.perf.txt"),
+    ".darshan": ("is a log of Darshan, which counts what files were asked for, not when anything ran", "mlperf record -- COMMAND"),
+    ".cubex": ("is a profile of Score-P, without times at which anything ran", "SCOREP_ENABLE_TRACING=true writes traces.otf2."),
+}
+"""Ends of names of files that no reader takes: what they are, and what to do."""
+
+
+def refuse_unreadable(path: Path) -> None:
+    """DataError where a name tells a file of another program that must be converted first."""
+    for ending, (what, remedy) in REMEDIES.items():
+        if path.name.lower().removesuffix(".gz").endswith(ending):
+            raise DataError(f"{what}, which is not read", place=str(path), hint=remedy.format(name=path.name))
+
+
+def table_format(head: bytes, path: Path) -> str:
+    """The format of a table by the first line that names columns of one; empty where none does.
+
+    Raises
+    ------
+    DataError
+        The table is known, and no trace.
+    """
+    for line in head.decode("utf-8-sig", "replace").splitlines()[:200]:
+        try:
+            cells = [cell.strip() for cell in next(csv.reader([line]), [])]
+        except csv.Error:
+            continue
+        for is_head, name in TABLES:
+            if is_head(cells):
+                return name
+        for is_head, what, remedy in NO_TRACES:
+            if is_head(cells):
+                raise DataError(what, place=str(path), hint=remedy)
+    return ""
