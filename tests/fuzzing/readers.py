@@ -565,6 +565,7 @@ READERS: tuple[Reader, ...] = (
     Reader("ONNX network", one("net.onnx", seeds.network_graph), read_onnx, weight=2),
     Reader("recorded messages", seeds.recorded_messages, recorded_messages),
     Reader("profiler's trace", one("rank_0.json", seeds.PROFILED), profiled_steps),
+    Reader("XLA's trace", one("rank_0.json", seeds.XLA_PROFILED), profiled_steps, weight=0.5),
     Reader("execution trace", one("nodes.json", seeds.EXECUTION), execution_trace, weight=0.5),
     Reader("components of a trace", lambda: seeds.TRACE_MAPPING, trace_mapping, weight=0.5),
     Reader("ALOG", one("run.alog", lambda: seeds.trace("alog")), trace_of("run.alog")),

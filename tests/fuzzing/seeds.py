@@ -448,6 +448,19 @@ def trace(file_format: str) -> bytes:
         return path.read_bytes()
 
 
+XLA_PROFILED = json.dumps(
+    {
+        "displayTimeUnit": "ns",
+        "traceEvents": [
+            {"ph": "M", "name": "process_name", "pid": 2, "args": {"name": "/device:GPU:0"}},
+            {"ph": "M", "name": "thread_name", "pid": 2, "tid": 1, "args": {"name": "Stream #13(Compute)"}},
+            {"ph": "M", "name": "thread_name", "pid": 2, "tid": 5, "args": {"name": "Steps"}},
+            {"ph": "X", "name": "fusion", "pid": 2, "tid": 1, "ts": 10.5, "dur": 6},
+            {"ph": "X", "name": "ncclDevKernel_AllReduce", "pid": 2, "tid": 1, "ts": 17, "dur": 3},
+            {"ph": "X", "name": "3", "pid": 2, "tid": 5, "ts": 10, "dur": 12},
+        ],
+    }
+)  # fmt: skip
 PROFILED = json.dumps(
     {
         "distributedInfo": {"rank": 0, "world_size": 1},

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 N_NAMES = 20
 PARTS = ("gpu_kernel_s", "gpu_exposed_collective_s", "gpu_exposed_copy_s", "cpu_s")
 LABELS = ("computation", "collective operations alone", "copies alone", "device idle")
+ON_HOST = "processor"
+"""What the rest is called where no device was recorded: none that could idle is known of."""
+PHASES = {"pre_s": "loading", "forward_s": "forward", "backward_s": "backward", "update_s": "update", "other_s": "other"}
 
 
 def ranks_answer(found: TrainingRanks) -> Answer:
@@ -76,11 +79,26 @@ def steps_answer(found: StepParts) -> Answer:
     asked = f"{found.source}: {count_text(len(found.steps), 'step')}"
     shares = [
         f"{percent_text(float(row[name] / row['step_s']))} {label}"
-        for name, label in zip(PARTS, LABELS, strict=True)
+        for name, label in zip(PARTS, _labels(found), strict=True)
         if row[name] > 0
     ]
     where = f"rank {int(row['rank'])}: " if found.summary["rank"].nunique() > 1 else ""
-    return Answer(asked, f"{where}{plain_time(float(row['step_s']))} a step: {', '.join(shares)}")
+    step = f"{where}{plain_time(float(row['step_s']))} a step"
+    if not _is_of_host(found):
+        return Answer(asked, f"{step}: {', '.join(shares)}")
+    doing = [f"{percent_text(float(row[name] / row['step_s']))} {label}" for name, label in PHASES.items() if row[name] > 0]
+    parts = f"; {', '.join(shares)}" if len(shares) > 1 else ""
+    return Answer(asked, f"{step}, no device recorded: {', '.join(doing)}{parts}")
+
+
+def _is_of_host(found: StepParts) -> bool:
+    """Whether nothing of any device was recorded."""
+    return bool((found.summary["device"] < 0).all())
+
+
+def _labels(found: StepParts) -> tuple[str, ...]:
+    """What the parts of a step are called."""
+    return (*LABELS[:-1], ON_HOST) if _is_of_host(found) else LABELS
 
 
 def steps_sections(found: StepParts) -> tuple[Section, ...]:
@@ -99,7 +117,7 @@ def steps_figure(found: StepParts) -> Figure:
     """Every step as a stack of its parts."""
     with single_axes() as (figure, axes):
         at, below = np.arange(len(found.steps)), np.zeros(len(found.steps))
-        for name, label, colour in zip(PARTS, LABELS, PALETTE, strict=False):
+        for name, label, colour in zip(PARTS, _labels(found), PALETTE, strict=False):
             values = found.steps[name].to_numpy() * 1e3
             axes.bar(at, values, bottom=below, color=colour, label=label)
             below += values

@@ -75,6 +75,14 @@ def refuse_unreadable(path: Path) -> None:
             raise DataError(f"{what}, which is not read", place=str(path), hint=remedy.format(name=path.name))
 
 
+def refuse_folder(path: Path) -> None:
+    """DataError where a folder is one for TensorBoard, in which XLA's profiler puts a folder for each run."""
+    runs = sorted({each.parent for each in path.glob("plugins/profile/*/*.trace.json.gz")})
+    if runs:
+        got = f"holds {len(runs)} profiled {'run' if len(runs) == 1 else 'runs'} of XLA's, each in a folder of its own"
+        raise DataError(got, place=str(path), hint=f"Name the run: {runs[-1]}")
+
+
 def table_format(head: bytes, path: Path) -> str:
     """The format of a table by the first line that names columns of one; empty where none does.
 

@@ -13,7 +13,7 @@ from mlperf.core.suggest import did_you_mean
 from mlperf.traces.events.matching import match_collectives, match_messages
 from mlperf.traces.events.table import EventTable
 from mlperf.traces.readers.content import head_of
-from mlperf.traces.readers.foreign import SQLITE, refuse_unreadable, table_format
+from mlperf.traces.readers.foreign import SQLITE, refuse_folder, refuse_unreadable, table_format
 from mlperf.traces.readers.rank_file import MOST_RANKS
 
 HEAD_BYTES = 4096
@@ -110,6 +110,7 @@ def format_of(path: Path) -> str:
     if path.is_dir():
         if any(path.glob("*.json")) or any(path.glob("*.json.gz")):
             return "chrome"
+        refuse_folder(path)
         return "otf2" if any(path.glob("*.otf2")) else "recording"
     plain_name = path.name.lower().removesuffix(".gz")
     if plain_name.endswith(".csv"):

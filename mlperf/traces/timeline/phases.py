@@ -16,8 +16,8 @@ from mlperf.traces.timeline.intervals import Intervals, joined, union, without
 PHASES: Mapping[str, re.Pattern[str]] = {
     "update": re.compile(r"optimizer|\badam|\bsgd|zero_grad|\blamb\b", re.IGNORECASE),
     "backward": re.compile(r"backward|autograd::engine|_bwd", re.IGNORECASE),
-    "h2d": re.compile(r"HtoD|copy_batch_to_gpu", re.IGNORECASE),
-    "d2h": re.compile(r"DtoH", re.IGNORECASE),
+    "h2d": re.compile(r"HtoD|MemcpyH2D|copy_batch_to_gpu", re.IGNORECASE),
+    "d2h": re.compile(r"DtoH|MemcpyD2H", re.IGNORECASE),
     "pre": re.compile(r"dataloader|data_load|wait_for_batch|preprocess|decode_(?:image|jpeg|video)|load_batch", re.IGNORECASE),
     "forward": re.compile(r"forward|^aten::|\bnn\.Module", re.IGNORECASE),
 }

@@ -13,7 +13,7 @@ from mlperf.core.errors import DataError, UsageError
 from mlperf.traces.events.kinds import UNSET, Kind
 from mlperf.traces.events.table import EventTable
 
-STEP = re.compile(r"ProfilerStep#(\d+)")
+STEP = re.compile(r"(?:ProfilerStep|XLA step)#(\d+)")
 DEVICE_STEP = "gpu_user_annotation"
 DEVICE_KINDS = (Kind.KERNEL, Kind.COLL, Kind.MEMCPY, Kind.MEMSET)
 HINT = "--marker REGEX names the calls that are one step each; --whole takes the recording as one."
@@ -59,7 +59,8 @@ def marked_steps(
     table : EventTable
     rank : int
     marker : str, optional
-        Regular expression for other names than ``ProfilerStep#n``; its first group, if any, is the step's number.
+        Regular expression for other names than ``ProfilerStep#n`` and ``XLA step#n`` (JAX, TensorFlow); its first group, if any, is
+        the step's number.
     on_host : bool
         Only marks on the host.
     own_ends : bool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from profiles import training_job
+from profiles import complete, step, training_job, write
 
 from mlperf.report.traces.ranks import (
     difference_answer,
@@ -49,6 +49,23 @@ def test_shares_of_a_step(tmp_path: Path) -> None:
     assert steps_figure(found).axes[0].get_ylabel() == "time (ms)"
     tops = [bar.get_y() + bar.get_height() for bar in steps_figure(found).axes[0].patches]
     assert abs(max(tops) - 0.187) < 1e-9
+
+
+def test_a_trace_of_the_host_alone_has_no_device_that_idles(tmp_path: Path) -> None:
+    """Half of each step loads, a quarter goes forward; the collective operation of 20 us runs beside both."""
+    events = []
+    for number in range(3):
+        at = 100.0 * number
+        events += [step(number, at, 100), complete("user_annotation", "enumerate(DataLoader)#next", at, 50)]
+        events += [
+            complete("cpu_op", "aten::conv2d", at + 50, 25),
+            complete("user_annotation", "gloo:all_reduce", at + 40, 20, tid=12),
+        ]
+    table = read_chrome(write(tmp_path / "rank_0.json", events, 0))
+    found = decompose(table, steps_of_ranks(table)[0])
+    told = "100 us a step, no device recorded: 50.0 % loading, 25.0 % forward, 25.0 % other; 20.0 % collective operations alone"
+    assert f"{told}, 80.0 % processor" in steps_answer(found).text()
+    assert [text.get_text() for text in steps_figure(found).axes[0].get_legend().get_texts()][-1] == "processor"
 
 
 def test_the_most_different_kinds_are_named(tmp_path: Path) -> None:

@@ -74,3 +74,13 @@ def test_what_must_be_converted_says_how(tmp_path: Path, name: str, hint: str) -
     with pytest.raises(DataError, match="which is not read") as error:
         format_of(tmp_path / name)
     assert hint in (error.value.hint or "")
+
+
+def test_a_folder_of_runs_names_the_last(tmp_path: Path) -> None:
+    for name in ("2026_01_01_00_00_00", "2026_01_02_00_00_00"):
+        run = tmp_path / "plugins" / "profile" / name
+        run.mkdir(parents=True)
+        (run / "vm.trace.json.gz").write_bytes(b"")
+    with pytest.raises(DataError, match="holds 2 profiled runs") as error:
+        format_of(tmp_path)
+    assert (error.value.hint or "").endswith("2026_01_02_00_00_00")

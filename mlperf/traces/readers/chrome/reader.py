@@ -24,10 +24,12 @@ from mlperf.traces.readers.chrome.own import is_own, joined_own, own_table
 from mlperf.traces.readers.chrome.pieces import pieces
 from mlperf.traces.readers.chrome.raw import RawEvents
 from mlperf.traces.readers.chrome.slices import slices_of
+from mlperf.traces.readers.chrome.xla import with_xla_devices
 from mlperf.traces.readers.content import opened
 
 SUFFIXES = (".json", ".json.gz")
 ARCHIVES = (".zip", ".tar")
+TWIN = "perfetto_trace.json.gz"
 NO_RANK = "the file tells no rank: it is taken as rank 0"
 
 
@@ -50,6 +52,8 @@ def read_chrome(path: Path | str) -> EventTable:
     path = Path(path)
     if path.is_dir():
         found = sorted(each for each in path.iterdir() if each.name.lower().endswith(SUFFIXES))
+        # JAX writes what it has in another file once more for Perfetto.
+        found = [each for each in found if each.name != TWIN] or found
         if not found:
             raise DataError("holds no *.json or *.json.gz", place=str(path), hint="One file a rank.")
         return read_rank_files(found)
@@ -180,7 +184,7 @@ def _read_one(stream: IO[bytes], place: str, asked: int | None, *, is_only: bool
     rank, note = _rank(document, place, asked, is_only=is_only)
     slices = slices_of(raw)
     table = join_arrows(table_of(raw, slices, rank, base_ns, place), raw, slices, base_ns)
-    table = repair_latencies(join_launches(table))
+    table = repair_latencies(join_launches(with_xla_devices(table, rank)))
     notes = [*([note] if note else []), *table.notes]
     if document.fault:
         notes.append(f"the file {place} is cut off: {document.fault}; {document.n_events} events before that are kept")

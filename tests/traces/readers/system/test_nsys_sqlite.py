@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -106,21 +105,23 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid 
 """
 
 
-def two_processes() -> Iterator[str]:
+def two_processes(path: Path) -> Path:
     """Process 5 uses device 1, process 9 device 0, both with the same numbers of launches; process 7 none."""
+    connection = sqlite3.connect(base(path, PROCESSES))
     for pid, device, late in ((5, 1, 0), (9, 0, 100)):
-        owner = pid << 24
         for corr, name in ((1, 1), (2, 3)):
-            at = 1000 * corr + late
-            sql = "INSERT INTO CUPTI_ACTIVITY_KIND_{}"
-            script = f"{sql.format('KERNEL')} VALUES ({at + 50}, {at + 500}, {device}, 7, {corr}, {owner}, {name});"
-            script += f"{sql.format('RUNTIME')} VALUES ({at}, {at + 10}, {owner + pid}, {corr}, 2);"
-            yield script
-    yield f"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (900, 990, {7 << 24}, 1, 2);"
+            at, owner = 1000 * corr + late, pid << 24
+            kernel, call = (at + 50, at + 500, device, 7, corr, owner, name), (at, at + 10, owner + pid, corr, 2)
+            connection.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, ?, ?, ?, ?)", kernel)
+            connection.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?, ?)", call)
+    connection.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?, ?)", (900, 990, 7 << 24, 1, 2))
+    connection.commit()
+    connection.close()
+    return path / "report.sqlite"
 
 
 def test_processes_with_devices_are_ranks_whose_launches_are_not_mixed(tmp_path: Path) -> None:
-    found = read_nsys(base(tmp_path, PROCESSES + "".join(two_processes())))
+    found = read_nsys(two_processes(tmp_path))
     assert found.text(found.name[found.rank == -1]) == ["cudaLaunchKernel"]
     made = np.flatnonzero(found.kind == Kind.KERNEL)
     assert found.rank[made].tolist() == [1, 0]
