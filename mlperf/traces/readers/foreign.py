@@ -3,14 +3,57 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from mlperf.core.errors import DataError
 from mlperf.traces.readers.csv_table import NEEDED
-from mlperf.traces.readers.system import nsys_stats, nvprof_csv, rocprof
 
 SQLITE = b"SQLite format 3\0"
+NSYS_STATS = "nsys stats --report cuda_gpu_trace --format csv -o FILE report.nsys-rep"
+NSYS_EXPORT = "nsys export --type sqlite -o FILE report.nsys-rep"
+NVPROF = "nvprof --print-gpu-trace --csv --log-file FILE COMMAND"
+ROCPROF = "rocprof --timestamp on -o results.csv COMMAND, or rocprofv3 --kernel-trace --memory-copy-trace COMMAND"
+"""Commands that make tables which are read."""
+ROCPROF_OLD, ROCPROF_NEW = ("BeginNs", "EndNs"), ("Start_Timestamp", "End_Timestamp")
+_NAME = re.compile(r"(.+?)\s*\(([^()]+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns of one table.
+
+    Attributes
+    ----------
+    names : dict of str to str
+        The name in the file by the plain one: without its unit, in small letters.
+    units : dict of str to str
+        Units by the plain name, where there are any.
+    """
+
+    names: Mapping[str, str]
+    units: Mapping[str, str]
+
+
+def columns_of(names: Sequence[str]) -> Columns:
+    """Split the names of columns: ``"Start (ns)"`` is ``start`` in ns."""
+    found = [(match[1], match[2].strip()) if (match := _NAME.fullmatch(name)) else (name, "") for name in names]
+    plain = {word.lower(): name for (word, _), name in zip(found, names, strict=True)}
+    return Columns(plain, {word.lower(): unit for word, unit in found if unit})
+
+
+def is_trace(names: Sequence[str]) -> bool:
+    """Whether columns are those of a table that tells when each thing ran."""
+    columns = columns_of(names)
+    return {"start", "duration", "name"} <= set(columns.names) and all(columns.units.get(each) for each in ("start", "duration"))
+
+
+def is_summary(names: Sequence[str]) -> bool:
+    """Whether columns are those of a table that only sums up: how often, how long."""
+    found = set(columns_of(names).names)
+    return "start" not in found and "name" in found and bool(found & {"total time", "totaldurationns"})
 
 
 def _has(*names: str) -> Callable[[Sequence[str]], bool]:
@@ -20,22 +63,22 @@ def _has(*names: str) -> Callable[[Sequence[str]], bool]:
 
 TABLES: Sequence[tuple[Callable[[Sequence[str]], bool], str]] = (
     (lambda cells: bool({*NEEDED} & {*cells}), "csv"),
-    (_has(*rocprof.NEW), "rocprof"),
-    (_has(*rocprof.OLD), "rocprof"),
+    (_has(*ROCPROF_NEW), "rocprof"),
+    (_has(*ROCPROF_OLD), "rocprof"),
     (_has("Start", "Duration", "Name"), "nvprof"),
-    (nsys_stats.is_trace, "nsys-stats"),
+    (is_trace, "nsys-stats"),
 )
 """What tells that a line names the columns of a format's table, and the format."""
 NO_TRACES: Sequence[tuple[Callable[[Sequence[str]], bool], str, str]] = (
     (
         _has("Name", "TotalDurationNs"),
         "is a summary of rocprof: it tells no times at which anything ran",
-        f"{rocprof.HINT} writes *_kernel_trace.csv beside it.",
+        f"{ROCPROF} writes *_kernel_trace.csv beside it.",
     ),
     (
         lambda cells: any(cell.startswith(("Time (%)", "Time(%)")) for cell in cells),
         "is a summary: it tells no times at which anything ran",
-        f"{nsys_stats.SQLITE}, or {nsys_stats.HINT}; of nvprof: {nvprof_csv.HINT}.",
+        f"{NSYS_EXPORT}, or {NSYS_STATS}; of nvprof: {NVPROF}.",
     ),
     (
         lambda cells: bool(cells) and (cells[0] == "timestamp" or {"device", "GPU use (%)"} <= set(cells)),

@@ -63,8 +63,7 @@ def slices_of(raw: RawEvents) -> Slices:
     flags[negative] |= np.uint16(Flag.REPAIRED)
     length[marks] = 0
     event = np.flatnonzero(whole | begins | marks)
-    # XLA's profiler ends its list with an empty object: that is no event.
-    unknown = ~_is(phase, KNOWN) & ((phase != 0) | timed | (raw.column("name") >= 0))
+    unknown = ~_is(phase, KNOWN)
     untimed = ~timed & _is(phase, f"XBE{POINTS}")
     notes = (
         _note(

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from mlperf.core.errors import DataError
 from mlperf.traces.events.kinds import HOST, UNSET, Kind
 from mlperf.traces.events.table import EventTable
 from mlperf.traces.readers.chrome.launches import join_launches
+from mlperf.traces.readers.foreign import NSYS_EXPORT, NSYS_STATS, Columns, columns_of, is_summary, is_trace
 from mlperf.traces.readers.system.csv_rows import Row, read_tables
 from mlperf.traces.readers.system.device_rows import DeviceRow, device_table, kind_of
 from mlperf.traces.readers.system.nvprof_csv import device_number
 
-HINT = "nsys stats --report cuda_gpu_trace --format csv -o FILE report.nsys-rep"
-SQLITE = "nsys export --type sqlite -o FILE report.nsys-rep"
 TIMES = {
     **dict.fromkeys(("ns", "nsec"), 1.0),
     **dict.fromkeys(("us", "µs", "μs", "usec"), 1e3),
@@ -35,43 +32,7 @@ COPIES = {
     **dict.fromkeys(("DtoD", "Device-to-Device"), "DtoD"),
     **dict.fromkeys(("PtoP", "Peer-to-Peer"), "PtoP"),
 }
-_NAME = re.compile(r"(.+?)\s*\(([^()]+)\)")
 _COPY = re.compile(r"\[CUDA memcpy ([\w-]+)\]", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Columns of one table.
-
-    Attributes
-    ----------
-    names : dict of str to str
-        The name in the file by the plain one: without its unit, in small letters.
-    units : dict of str to str
-        Units by the plain name, where there are any.
-    """
-
-    names: Mapping[str, str]
-    units: Mapping[str, str]
-
-
-def columns_of(names: Sequence[str]) -> Columns:
-    """Split the names of columns: ``"Start (ns)"`` is ``start`` in ns."""
-    found = [(match[1], match[2].strip()) if (match := _NAME.fullmatch(name)) else (name, "") for name in names]
-    plain = {word.lower(): name for (word, _), name in zip(found, names, strict=True)}
-    return Columns(plain, {word.lower(): unit for word, unit in found if unit})
-
-
-def is_trace(names: Sequence[str]) -> bool:
-    """Whether columns are those of a table that tells when each thing ran."""
-    columns = columns_of(names)
-    return {"start", "duration", "name"} <= set(columns.names) and all(columns.units.get(each) for each in ("start", "duration"))
-
-
-def is_summary(names: Sequence[str]) -> bool:
-    """Whether columns are those of a table that only sums up: how often, how long."""
-    found = set(columns_of(names).names)
-    return "start" not in found and "name" in found and bool(found & {"total time", "totaldurationns"})
 
 
 def read_nsys_stats(path: Path) -> EventTable:
@@ -99,7 +60,7 @@ def read_nsys_stats(path: Path) -> EventTable:
     if not n_traces:
         nothing = "has no line that names Start (ns), Duration (ns), Name"
         got = "is a summary: it tells no times at which anything ran" if n_summaries else nothing
-        raise DataError(got, place=str(path), hint=f"{HINT}; better still {SQLITE}, which has calls and ranges, too.")
+        raise DataError(got, place=str(path), hint=f"{NSYS_STATS}; better still {NSYS_EXPORT}, which has calls and ranges, too.")
     notes = [f"{n_summaries} summaries in the file are left out"] if n_summaries else []
     return join_launches(device_table(rows, f"nsys stats: {path.name}", notes))
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from mlperf.core.errors import DataError
 from mlperf.traces.events.kinds import HOST, UNSET, Kind
 from mlperf.traces.events.table import EventTable
+from mlperf.traces.readers.foreign import NVPROF
 from mlperf.traces.readers.system.csv_rows import Row, read_rows
 from mlperf.traces.readers.system.device_rows import DeviceRow, device_table, kind_of
 
-HINT = "nvprof --print-gpu-trace --csv --log-file FILE COMMAND"
 TIMES = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0}
 SIZES = {"B": 1.0, "KB": 2.0**10, "MB": 2.0**20, "GB": 2.0**30}
 _DEVICE = re.compile(r".*\((\d+)\)\s*")
@@ -30,7 +30,7 @@ def read_nvprof(path: Path) -> EventTable:
     DataError
         It has no such columns, or a value is wrong; names file, line and column.
     """
-    names, rows = read_rows(path, ("Start", "Duration", "Name"), HINT)
+    names, rows = read_rows(path, ("Start", "Duration", "Name"), NVPROF)
     units, rows = _units(names, rows, path)
     found = [_row(row, units, "Device" in names) for row in rows]
     return device_table(found, f"nvprof: {path.name}", [])
@@ -39,7 +39,7 @@ def read_nvprof(path: Path) -> EventTable:
 def _units(names: list[str], rows: list[Row], path: Path) -> tuple[dict[str, float], list[Row]]:
     """Factors of columns, from the row of units below the names."""
     if not rows or rows[0].text("Start") not in TIMES:
-        raise DataError("has no row of units below the names of columns", place=str(path), hint=HINT)
+        raise DataError("has no row of units below the names of columns", place=str(path), hint=NVPROF)
     head = rows[0]
     found = {}
     for name in names:

@@ -8,11 +8,9 @@ from pathlib import Path
 from mlperf.core.errors import DataError
 from mlperf.traces.events.kinds import HOST, UNSET, Kind
 from mlperf.traces.events.table import EventTable
+from mlperf.traces.readers.foreign import ROCPROF, ROCPROF_NEW, ROCPROF_OLD
 from mlperf.traces.readers.system.csv_rows import Row, read_rows
 from mlperf.traces.readers.system.device_rows import DeviceRow, device_table, kind_of
-
-HINT = "rocprof --timestamp on -o results.csv COMMAND, or rocprofv3 --kernel-trace --memory-copy-trace COMMAND"
-OLD, NEW = ("BeginNs", "EndNs"), ("Start_Timestamp", "End_Timestamp")
 
 
 def read_rocprof(path: Path) -> EventTable:
@@ -24,10 +22,10 @@ def read_rocprof(path: Path) -> EventTable:
         It has no such columns, or an end lies before its begin; names file, line and column.
     """
     try:
-        names, rows = read_rows(path, NEW, HINT)
+        names, rows = read_rows(path, ROCPROF_NEW, ROCPROF)
     except DataError:
-        names, rows = read_rows(path, OLD, HINT)
-    begin, end = NEW if NEW[0] in names else OLD
+        names, rows = read_rows(path, ROCPROF_OLD, ROCPROF)
+    begin, end = ROCPROF_NEW if ROCPROF_NEW[0] in names else ROCPROF_OLD
     found = [_row(row, begin, end) for row in rows]
     return device_table(found, f"rocprof: {path.name}", [])
 

@@ -96,11 +96,6 @@ def test_other_processes_stay_what_they_are(tmp_path: Path, process: str) -> Non
     assert (table.kind.tolist(), table.device.tolist()) == ([Kind.REGION], [-1])
 
 
-def test_the_empty_object_at_the_end_is_no_event(tmp_path: Path) -> None:
-    table = read_chrome(write(tmp_path / "rank_0.json", [*gpu_trace(), {}], 0))
-    assert (len(table), table.notes) == (21, ())
-
-
 def test_what_jax_writes_once_more_for_perfetto_is_read_once(tmp_path: Path) -> None:
     for name in ("vm.trace.json", "perfetto_trace.json.gz"):
         write(tmp_path / name, gpu_trace())
