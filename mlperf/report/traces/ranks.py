@@ -141,7 +141,9 @@ def difference_sections(found: TraceDifference) -> tuple[Section, ...]:
     return (
         Section("Kinds of events, the most different first", found.groups, secondary=("mean_ratio", "time_ratio", "count_ratio")),
         Section(
-            "On the device, the largest change of time first",
+            "On the host, time of functions themselves, the largest change first"
+            if found.names["what"].isin(["functions and marks", "calls of the runtime"]).any()
+            else "On the device, the largest change of time first",
             found.names.head(N_NAMES),
             secondary=("mean_ratio", "time_ratio", "count_ratio"),
         ),

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from mlperf.core.arrays import BoolArray
 from mlperf.core.shown import Shown
 from mlperf.traces.events.kinds import UNSET, Kind
 from mlperf.traces.events.table import EventTable
-from mlperf.traces.timeline.windows import marked_steps
+from mlperf.traces.timeline.own_time import own_time_ns
+from mlperf.traces.timeline.windows import DEVICE_KINDS, STEP, marked_steps
 
 NS = 1e-9
+ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 SHOWN = (Kind.KERNEL, Kind.COLL, Kind.MEMCPY, Kind.MEMSET, Kind.API, Kind.REGION, Kind.SEND, Kind.RECV, Kind.WAIT, Kind.COMPUTE)
 GROUPS = {
     Kind.KERNEL: "kernels",
@@ -44,7 +48,8 @@ class TraceDifference(Shown, frame="groups"):
         time_ratio, mean_ratio`` (second by first; NaN where there is none), ``difference`` (in words).
     names : DataFrame
         One row a name of what ran on a device, the largest change of time first: ``what, name``, counts, times, ``change_s``, and
-        ``difference``: new, gone, more, fewer, slower, faster.
+        ``difference``: new, gone, more, fewer, slower, faster. Where neither trace has a device, of functions on the host, by the
+        time that they spent themselves, without those that they called.
     n_ranks, n_steps : tuple of int
         Of both.
     notes : tuple of str
@@ -65,7 +70,8 @@ def difference(first: EventTable, second: EventTable) -> TraceDifference:
     """
     pairs = [_passes(table) for table in (first, second)]
     groups = _joined([_grouped(table, by_name=False) for table in (first, second)])
-    names = _joined([_grouped(table, by_name=True) for table in (first, second)])
+    has_device = any(_on_device(table).any() for table in (first, second))
+    names = _joined([_grouped(table, by_name=True) if has_device else _host_functions(table) for table in (first, second)])
     groups["difference"] = [_words(row) for row in groups.itertuples()]
     surprise = np.maximum(
         _distance(groups["n_first"], groups["n_second"]), _distance(groups["mean_first"], groups["mean_second"], 0.0)
@@ -96,13 +102,30 @@ def _grouped(table: EventTable, *, by_name: bool) -> pd.DataFrame:
     """Counts and times of each kind, or of each name on a device."""
     wanted = np.isin(table.kind, [int(kind) for kind in SHOWN])
     if by_name:
-        wanted &= np.isin(table.kind, [int(kind) for kind in (Kind.KERNEL, Kind.COLL, Kind.MEMCPY, Kind.MEMSET)])
+        wanted &= _on_device(table)
     rows = np.flatnonzero(wanted)
     words = {int(kind): name for kind, name in GROUPS.items()}
     what = np.array([words[number] for number in table.kind[rows].tolist()], dtype=object)
     what[(table.kind[rows] == Kind.API) & (table.device[rows] != UNSET)] = SYNCHRONISATIONS
     names = np.array(table.text(table.name[rows]), dtype=object) if by_name else np.full(len(rows), "", dtype=object)
     frame = pd.DataFrame({"what": what, "name": names, "time_s": table.duration_ns[rows] * NS})
+    return frame.groupby(["what", "name"])["time_s"].agg(["size", "sum"]).rename(columns={"size": "n", "sum": "time_s"})
+
+
+def _on_device(table: EventTable) -> BoolArray:
+    """What a device did, and collective operations."""
+    found: BoolArray = np.isin(table.kind, [int(kind) for kind in DEVICE_KINDS])
+    return found
+
+
+def _host_functions(table: EventTable) -> pd.DataFrame:
+    """Counts and own times of each function, the marks of steps aside: their numbers tell two traces apart, not their work."""
+    is_step = np.array([bool(STEP.fullmatch(text)) for text in table.strings] + [False], dtype=bool)
+    rows = np.flatnonzero(np.isin(table.kind, (int(Kind.REGION), int(Kind.API))) & ~is_step[table.name])
+    # A method of an object is one function, wherever a run puts the object.
+    texts = np.array([ADDRESS.sub("0x...", text) for text in table.strings] + [""], dtype=object)
+    what = np.where(table.kind[rows] == Kind.API, GROUPS[Kind.API], GROUPS[Kind.REGION])
+    frame = pd.DataFrame({"what": what, "name": texts[table.name[rows]], "time_s": own_time_ns(table, rows) * NS})
     return frame.groupby(["what", "name"])["time_s"].agg(["size", "sum"]).rename(columns={"size": "n", "sum": "time_s"})
 
 

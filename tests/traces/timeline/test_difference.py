@@ -32,6 +32,23 @@ def test_numbers_of_ranks_and_steps_agree_with_their_nouns(tmp_path: Path) -> No
     assert "the first has 1 rank and 1 step, the second 1 rank and 2 steps: counts and times are sums" in found.notes
 
 
+def test_without_a_device_functions_of_the_host_are_named_by_their_own_time(tmp_path: Path) -> None:
+    """The outer function lasts 6 us longer, all of it in the inner one; objects lie elsewhere, steps have other numbers."""
+    traces = []
+    for number, inner_us, address in ((1, 4, "0x7f28a5952290"), (5, 10, "0x7f11bbbb0010")):
+        method = complete("python_function", f"<method of object at {address}>", 0, 1)
+        outer = complete("cpu_op", "aten::conv2d", 2, inner_us + 3)
+        inner = complete("cpu_op", "aten::mm", 3, inner_us)
+        traces.append(write(tmp_path / f"{number}.json", [step(number, 0, 20), method, outer, inner], 0))
+    found = difference(*map(read_chrome, traces))
+    assert dict(zip(found.names["name"], found.names["difference"], strict=True)) == {
+        "aten::mm": "each 2.5 x as long",
+        "aten::conv2d": "as before",
+        "<method of object at 0x...>": "as before",
+    }
+    assert found.names["change_s"].iloc[0] == pytest.approx(6e-6)
+
+
 def test_a_trace_differs_from_itself_in_nothing(tmp_path: Path) -> None:
     table = read_chrome(write(tmp_path / "a.json", [kernel(1, 4, 1), *copies(3)], 0))
     found = difference(table, table)
