@@ -12,7 +12,7 @@ from mlperf.cli.framework.values import NEW_FILE, Words
 
 READ_FORMATS = (
     *("alog", "goal", "ti", "otf2", "store", "csv", "recording", "chakra", "chrome"),
-    *("perf", "strace", "pcap", "nsys", "nvprof", "rocprof", "wprof"),
+    *("perf", "strace", "pcap", "nsys", "nsys-stats", "nvprof", "rocprof", "wprof"),
 )
 WRITE_FORMATS = ("store", "alog", "goal", "ti", "csv", "chrome", "perfetto")
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mlperf.core.arrays import BoolArray, IntArray
 from mlperf.core.errors import DataError
-from mlperf.traces.events.kinds import UNSET, Kind
+from mlperf.traces.events.kinds import HOST, UNSET, Kind
 from mlperf.traces.events.table import COLUMNS, NAMES, EventTable, event_table
 from mlperf.traces.readers.rank_file import MOST_RANKS
 
@@ -132,7 +132,8 @@ def check_numbers(path: Path, table: EventTable, first_line: int | None = None) 
         ("start_ns", (table.start_ns > MOST_NS) | (table.start_ns < -MOST_NS), f"a time of at most {MOST_NS} ns"),
         ("kind", ~np.isin(table.kind, [int(kind) for kind in Kind]), "a kind of event"),
         ("size_bytes", table.size_bytes < 0, "a size of 0 or more"),
-        *((name, is_no_rank(getattr(table, name)), RANK_EXPECTED) for name in ("rank", "peer")),
+        ("rank", is_no_rank(table.rank), RANK_EXPECTED),
+        ("peer", is_no_rank(table.peer) & ~((table.peer == HOST) & (table.kind == Kind.MEMCPY)), RANK_EXPECTED),
     )
     for name, is_wrong, expected in wrong:
         if np.any(is_wrong):

@@ -9,7 +9,8 @@ import pytest
 from stepped_programs import binary_swap
 
 from mlperf.cli.main import main
-from mlperf.traces.readers.registry import read_trace
+from mlperf.cli.traces.files import READ_FORMATS
+from mlperf.traces.readers.registry import READERS, read_trace
 from mlperf.traces.writers.alog import write_alog
 
 
@@ -100,3 +101,7 @@ def test_clocks_are_bounded_by_what_was_said(trace: Path, tmp_path: Path, capsys
     assert "received before" not in capsys.readouterr().out
     assert run("check", tmp_path / "late.alog") == 0
     assert "messages received before they were sent" in capsys.readouterr().out
+
+
+def test_every_format_that_is_read_can_be_asked_for() -> None:
+    assert sorted(READ_FORMATS) == sorted(READERS)

@@ -12,6 +12,7 @@ from mlperf.traces.events.kinds import HOST, Kind
 from mlperf.traces.events.table import EventTable
 from mlperf.traces.readers.registry import read_trace
 from mlperf.traces.readers.system.nsys_stats import read_nsys_stats
+from mlperf.traces.writers.registry import export_trace
 
 HEAD = (
     "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),Throughput (MB/s),"
@@ -87,3 +88,12 @@ def test_other_tables_are_refused(tmp_path: Path, text: str, message: str) -> No
 
 def test_the_registry_knows_it_by_its_columns(tmp_path: Path) -> None:
     assert len(read(tmp_path, GPU)) == len(read_trace(tmp_path / "report1_cuda_gpu_trace.csv")) == 4
+
+
+@pytest.mark.parametrize("ending", ["npz", "csv", "json"])
+def test_copies_from_the_host_come_back_from_what_is_stored(tmp_path: Path, ending: str) -> None:
+    """The host is no rank, and the other end of a copy all the same."""
+    found = read(tmp_path, GPU)
+    path = tmp_path / f"stored.{ending}"
+    export_trace(found, path)
+    assert read_trace(path).peer.tolist() == found.peer.tolist()
