@@ -18,6 +18,8 @@ NVPROF = "nvprof --print-gpu-trace --csv --log-file FILE COMMAND"
 ROCPROF = "rocprof --timestamp on -o results.csv COMMAND, or rocprofv3 --kernel-trace --memory-copy-trace COMMAND"
 """Commands that make tables which are read."""
 ROCPROF_OLD, ROCPROF_NEW = ("BeginNs", "EndNs"), ("Start_Timestamp", "End_Timestamp")
+SAMPLE = re.compile(r"\S.*?\s+\d+(?:/\d+)?\s+(?:\[\d+\]\s+)?\d+\.\d{6,9}:\s")
+"""How a sample of ``perf script`` begins: command, process and thread, perhaps the processor, seconds."""
 _NAME = re.compile(r"(.+?)\s*\(([^()]+)\)")
 
 
@@ -124,6 +126,12 @@ def refuse_folder(path: Path) -> None:
     if runs:
         got = f"holds {len(runs)} profiled {'run' if len(runs) == 1 else 'runs'} of XLA's, each in a folder of its own"
         raise DataError(got, place=str(path), hint=f"Name the run: {runs[-1]}")
+
+
+def is_samples(text: str) -> bool:
+    """Whether a text begins as what ``perf script`` prints, below the comments of its header."""
+    first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
+    return SAMPLE.match(first) is not None
 
 
 def table_format(head: bytes, path: Path) -> str:

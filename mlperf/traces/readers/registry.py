@@ -13,7 +13,7 @@ from mlperf.core.suggest import did_you_mean
 from mlperf.traces.events.matching import match_collectives, match_messages
 from mlperf.traces.events.table import EventTable
 from mlperf.traces.readers.content import head_of
-from mlperf.traces.readers.foreign import SQLITE, refuse_folder, refuse_unreadable, table_format
+from mlperf.traces.readers.foreign import SQLITE, is_samples, refuse_folder, refuse_unreadable, table_format
 from mlperf.traces.readers.rank_file import MOST_RANKS
 
 HEAD_BYTES = 4096
@@ -137,6 +137,8 @@ def _format_of_head(path: Path) -> str:
         return "chrome"
     if _is_alog(text.splitlines()[:1]):
         return "alog"
+    if is_samples(text):
+        return "perf"
     table = table_format(head, path)
     if table:
         return table

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mlperf.core.arrays import BoolArray, IntArray
+from mlperf.core.arrays import BoolArray
 from mlperf.core.errors import DataError
 from mlperf.traces.events.kinds import HOST, UNSET, Kind
 from mlperf.traces.events.table import COLUMNS, NAMES, EventTable, event_table
@@ -96,7 +96,7 @@ def with_numbers(value: Any) -> Any:
     return value
 
 
-def is_no_rank(values: IntArray) -> BoolArray:
+def is_no_rank(values: NDArray[Any]) -> BoolArray:
     """Which numbers are neither a rank nor -1, none."""
     return np.asarray((values < UNSET) | (values >= MOST_RANKS))
 

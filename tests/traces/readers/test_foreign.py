@@ -40,6 +40,13 @@ def test_a_table_of_another_name_and_a_base_are_known_by_their_begins(tmp_path: 
     assert format_of(tmp_path / "report.db") == "nsys"
 
 
+@pytest.mark.parametrize("head", ["python  4100/4101  5000.123456:   10101 cycles:", "my tool 41 [003] 50.123456789: cpu-clock:"])
+def test_what_perf_script_prints_is_known_by_its_first_sample(tmp_path: Path, head: str) -> None:
+    path = tmp_path / "run.txt"
+    path.write_text(f"# ========\n# hostname : vm\n#\n{head}\n\t7f00 main+0x2 (/bin/x)\n", encoding="utf-8")
+    assert format_of(path) == "perf"
+
+
 @pytest.mark.parametrize(
     ("content", "message", "hint"),
     [
