@@ -41,7 +41,7 @@ class CensoredFit:
         return 2.0 * (len(self.coef) + 1) - 2.0 * self.log_likelihood
 
 
-def fit_censored(design: FloatArray, y: FloatArray, censored: BoolArray) -> CensoredFit:
+def fit_censored(design: FloatArray, y: FloatArray, censored: BoolArray, weight: FloatArray | None = None) -> CensoredFit:
     """Maximise the likelihood by Newton's method in coef / sigma and 1 / sigma, in which it is concave.
 
     Parameters
@@ -52,51 +52,57 @@ def fit_censored(design: FloatArray, y: FloatArray, censored: BoolArray) -> Cens
         Responses; where censored, what the response is known to exceed. Logarithms of times give the log-normal model of
         accelerated failure.
     censored : array of bool, shape (n_rows,)
+    weight : array, shape (n_rows,), optional
+        How often each row counts, > 0; default once.
 
     Raises
     ------
     FitError
-        Fewer rows that are not censored than parameters, or no maximum was reached.
+        Rows that are not censored count no more than the columns, or no maximum was reached.
 
     References
     ----------
     Olsen (1978), Note on the uniqueness of the maximum likelihood estimator for the Tobit model.
     """
     n_columns = design.shape[1]
-    n_known = int((~censored).sum())
+    counts = np.ones(len(y)) if weight is None else weight
+    n_known = float(counts[~censored].sum())
     if n_known <= n_columns:
-        raise FitError(f"got {n_known} rows that are not censored, expected more than {n_columns}, the columns of the model")
+        hint = None if weight is None or (weight == 1.0).all() else "Weights count rows: give each row the number of its repeats."
+        raise FitError(
+            f"got {n_known:g} rows that are not censored, expected more than {n_columns}, the columns of the model", hint=hint
+        )
     # Steps are taken on columns of like size: the maximum is the same.
     size = np.maximum(np.abs(design).max(axis=0), np.finfo(float).tiny)
     rows = np.column_stack([-design / size, y])
-    at = _start(design / size, y, censored)
-    value, gradient, hessian = _likelihood(rows, censored, at)
+    at = _start(design / size, y, counts)
+    value, gradient, hessian = _likelihood(rows, censored, counts, at)
     for _ in range(MOST_STEPS):
         step = np.asarray(np.linalg.lstsq(-hessian, gradient, rcond=None)[0], dtype=np.float64)
-        at, (new, gradient, hessian) = _climbed(rows, censored, at, step, value)
+        at, (new, gradient, hessian) = _climbed(rows, censored, counts, at, step, value)
         if new - value <= TOLERANCE * (abs(new) + 1.0):
             return _in_units(at, hessian, size, new)
         value = new
     raise FitError("the likelihood of the censored regression has no maximum that was reached", hint="Offer fewer terms.")
 
 
-def _start(design: FloatArray, y: FloatArray, censored: BoolArray) -> FloatArray:
+def _start(design: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
     """Least squares as if nothing were censored."""
-    coef = np.linalg.lstsq(design, y, rcond=None)[0]
-    spread = float(np.sqrt(np.mean((y - design @ coef) ** 2)))
+    root = np.sqrt(weight)
+    coef = np.linalg.lstsq(root[:, np.newaxis] * design, root * y, rcond=None)[0]
+    spread = float(np.sqrt(np.average((y - design @ coef) ** 2, weights=weight)))
     sigma = max(spread, LEAST_SHARE * max(float(np.ptp(y)), float(np.abs(y).max()), LEAST_SHARE))
-    del censored
     return np.append(coef / sigma, 1.0 / sigma)
 
 
-def _likelihood(rows: FloatArray, censored: BoolArray, at: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+def _likelihood(rows: FloatArray, censored: BoolArray, weight: FloatArray, at: FloatArray) -> tuple[float, FloatArray, FloatArray]:
     """Value, gradient and second derivatives at (coef / sigma, 1 / sigma)."""
     z, scale = rows @ at, at[-1]
-    n_known = int((~censored).sum())
+    n_known = float(weight[~censored].sum())
     hazard = np.sqrt(2.0 / np.pi) / erfcx(z / np.sqrt(2.0))
-    each = np.where(censored, log_ndtr(-z), -0.5 * (z**2 + np.log(2.0 * np.pi)))
-    slope = np.where(censored, -hazard, -z)
-    bend = np.where(censored, -hazard * (hazard - z), -1.0)
+    each = weight * np.where(censored, log_ndtr(-z), -0.5 * (z**2 + np.log(2.0 * np.pi)))
+    slope = weight * np.where(censored, -hazard, -z)
+    bend = weight * np.where(censored, -hazard * (hazard - z), -1.0)
     gradient, hessian = rows.T @ slope, rows.T @ (bend[:, np.newaxis] * rows)
     gradient[-1] += n_known / scale
     hessian[-1, -1] -= n_known / scale**2
@@ -104,17 +110,17 @@ def _likelihood(rows: FloatArray, censored: BoolArray, at: FloatArray) -> tuple[
 
 
 def _climbed(
-    rows: FloatArray, censored: BoolArray, at: FloatArray, step: FloatArray, value: float
+    rows: FloatArray, censored: BoolArray, weight: FloatArray, at: FloatArray, step: FloatArray, value: float
 ) -> tuple[FloatArray, tuple[float, FloatArray, FloatArray]]:
     """The next point: the step, halved until it leads uphill; the point itself where none does."""
     for _ in range(MOST_STEPS):
         tried = at + step
         if tried[-1] > 0.0:
-            found = _likelihood(rows, censored, tried)
+            found = _likelihood(rows, censored, weight, tried)
             if found[0] >= value:
                 return tried, found
         step = 0.5 * step
-    return at, _likelihood(rows, censored, at)
+    return at, _likelihood(rows, censored, weight, at)
 
 
 def _in_units(at: FloatArray, hessian: FloatArray, size: FloatArray, value: float) -> CensoredFit:

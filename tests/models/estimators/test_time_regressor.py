@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from mlperf.core.errors import DataError, FitError
 from mlperf.core.json_fields import Fields
+from mlperf.models import CensoredNormal, FormAverage, GroupJackknifeOLS, LogStepwiseOLS, SelectedTerms
 from mlperf.models.estimators.learning.boosted import BoostedResidual
 from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 from mlperf.models.estimators.time_regressor import ResidualIntervals, TimeRegressor, check_coefficients, read_fitted_columns
@@ -156,3 +158,61 @@ def test_rows_without_a_domain_are_refused_by_the_fit() -> None:
     sizes = pd.DataFrame({"n": [1.0, 2.0, np.inf, 4.0]})
     with pytest.raises(DataError, match="finite"):
         NonNegativeOLS(terms=["1 / n"]).fit(sizes, np.arange(1.0, 5.0))
+
+
+def weighed() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """Costs of two columns with 10 % noise, sizes measured several times, and whole weights of which some are zero."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"a": rng.integers(1, 9, 60) * 1.0, "b": rng.integers(1, 5, 60) * 1.0})
+    y = (2e-3 + 1e-3 * frame["a"] + 4e-4 * frame["b"]).to_numpy() * rng.lognormal(0.0, 0.1, 60)
+    return frame, y, rng.integers(0, 4, 60)
+
+
+WEIGHED = [
+    CensoredNormal(),
+    FormAverage(),
+    GroupJackknifeOLS(),
+    LogStepwiseOLS(max_steps=0),
+    SelectedTerms(NonNegativeOLS(n_draws=20, n_folds=0)),
+]
+
+
+@pytest.mark.parametrize("model", WEIGHED, ids=lambda model: type(model).__name__)
+def test_whole_weights_are_repeats(model: Any) -> None:
+    frame, y, weight = weighed()
+    rows = np.repeat(np.arange(len(y)), weight)
+    repeated = clone(model).fit(frame.iloc[rows].reset_index(drop=True), y[rows]).predict(frame)
+    found = clone(model).fit(frame, y, sample_weight=weight).predict(frame)
+    np.testing.assert_allclose(found, repeated, rtol=1e-8)
+    # Were weights passed by, the two would still agree to a thousandth or so.
+    assert np.abs(found / clone(model).fit(frame, y).predict(frame) - 1.0).max() > 1e-4
+
+
+@pytest.mark.parametrize("model", WEIGHED, ids=lambda model: type(model).__name__)
+def test_weights_of_one_change_nothing_and_rows_of_zero_are_as_absent(model: Any) -> None:
+    frame, y, weight = weighed()
+    plain, ones = (clone(model).fit(frame, y, **given) for given in ({}, {"sample_weight": np.ones(len(y))}))
+    np.testing.assert_allclose(ones.predict(frame), plain.predict(frame), rtol=1e-12)
+    kept = weight > 0
+    less, zeros = clone(model).fit(frame[kept], y[kept]), clone(model).fit(frame, y, sample_weight=kept.astype(float))
+    np.testing.assert_allclose(zeros.predict(frame), less.predict(frame), rtol=1e-10)
+    if hasattr(model, "predict_interval"):
+        few, all_rows = (each.predict_interval(frame) for each in (plain, ones))
+        np.testing.assert_allclose(all_rows.upper, few.upper, rtol=1e-9)
+
+
+@pytest.mark.parametrize("model", WEIGHED, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (lambda n: -np.ones(n), "[Nn]egative"),
+        (lambda n: np.full(n, np.nan), "NaN|missing"),
+        (lambda n: np.ones(n - 1), "sample_weight.shape"),
+        (np.zeros, "zero"),
+    ],
+    ids=["negative", "NaN", "short", "zero"],
+)
+def test_weights_that_weigh_nothing_are_refused(model: Any, given: Any, told: str) -> None:
+    frame, y, _ = weighed()
+    with pytest.raises(ValueError, match=told):
+        clone(model).fit(frame, y, sample_weight=given(len(y)))

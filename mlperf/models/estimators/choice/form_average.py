@@ -65,8 +65,17 @@ class FormAverage(TimeRegressor):
     floor: float = 0.01
     noise: float | None = None
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Fit every form on the distinct rows of X, shape (n_rows, n_columns), and times y > 0, shape (n_rows,).
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit every form on the distinct rows of X.
+
+        Parameters
+        ----------
+        X : DataFrame or array, shape (n_rows, n_columns)
+        y : array-like, shape (n_rows,)
+            Positive times.
+        sample_weight : array-like, shape (n_rows,), optional
+            Weights >= 0 in the mean time of rows with equal inputs, as if each were there as often; a point counts once, however
+            heavy its rows, and not where all of them weigh zero.
 
         Raises
         ------
@@ -74,11 +83,11 @@ class FormAverage(TimeRegressor):
             No form stands.
         """
         read = None if self.forms is None else form_columns([term for form in self.forms for term in form])
-        rows = training_rows(self, X, y, terms=read)
+        rows = training_rows(self, X, y, sample_weight, terms=read)
         alone = [column_term(str(name)) for name in rows.frame]
         forms = self.forms or [(CONSTANT,), *(form for name in alone for form in ((name,), (CONSTANT, name)))]
         columns = list(form_columns([term for form in forms for term in form]))
-        points, times = distinct_points(rows.frame[columns], rows.y)
+        points, times = distinct_points(rows.frame[columns], rows.y, None if sample_weight is None else rows.weight)
         values = {name: evaluate(Name(name), points) for name in columns}
         fitted = [form for form in (fit_form(terms, values, times) for terms in forms) if form is not None]
         if not fitted:
@@ -222,12 +231,13 @@ class FormAverage(TimeRegressor):
             return model
 
 
-def distinct_points(frame: pd.DataFrame, y: FloatArray) -> tuple[pd.DataFrame, FloatArray]:
-    """Rows with different inputs and the mean of the times measured at each."""
+def distinct_points(frame: pd.DataFrame, y: FloatArray, weight: FloatArray | None = None) -> tuple[pd.DataFrame, FloatArray]:
+    """Rows with different inputs and the mean, by weight > 0, of the times measured at each."""
     if frame.shape[1] == 0:
-        return frame.iloc[:1], np.array([y.mean()])
-    groups = frame.assign(_time=y).groupby(list(frame.columns), sort=True)["_time"].mean()
-    return groups.index.to_frame(index=False), groups.to_numpy(float)
+        return frame.iloc[:1], np.array([np.average(y, weights=weight)])
+    shares = np.ones(len(y)) if weight is None else weight
+    sums = frame.assign(_time=shares * y, _weight=shares).groupby(list(frame.columns), sort=True)[["_time", "_weight"]].sum()
+    return sums.index.to_frame(index=False), (sums["_time"] / sums["_weight"]).to_numpy(float)
 
 
 def form_weights(forms: Sequence[CostForm], n_points: int, floor: float, noise: float | None) -> FloatArray:

@@ -36,13 +36,24 @@ class SelectedTerms(MetaEstimatorMixin, TimeRegressor):  # type: ignore[misc]
 
     estimator: Any
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Select, then fit the member; see the member's ``fit``."""
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Select, then fit the member; see the member's ``fit``.
+
+        Parameters
+        ----------
+        X : DataFrame or array, shape (n_samples, n_columns)
+        y : array-like, shape (n_samples,)
+            Positive times.
+        sample_weight : array-like, shape (n_samples,), optional
+            Precision weights >= 0 of selection and member; the selection's criterion counts each row once,
+            also those of weight zero, as `StepwiseOLS` does.
+        """
         from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 
-        self.selection_ = StepwiseOLS(terms=self.estimator.terms, noise="relative", report="none").fit(X, y)
+        self.selection_ = StepwiseOLS(terms=self.estimator.terms, noise="relative", report="none").fit(X, y, sample_weight)
         kept = tuple(self.selection_.terms_)
-        self.member_ = clone(self.estimator).set_params(terms=kept).fit(X, y)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        self.member_ = clone(self.estimator).set_params(terms=kept).fit(X, y, **weights)
         self.n_features_in_ = self.selection_.n_features_in_
         if hasattr(self.selection_, "feature_names_in_"):
             self.feature_names_in_ = self.selection_.feature_names_in_

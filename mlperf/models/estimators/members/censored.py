@@ -20,7 +20,7 @@ from mlperf.core.shown import Shown, plain
 from mlperf.models.algebra.censored_fit import CensoredFit, fit_censored
 from mlperf.models.algebra.fixed_order import evaluate_fixed_order
 from mlperf.models.estimators.time_regressor import check_coefficients, parameters_of, read_fitted_columns
-from mlperf.models.formula.inputs import finite_columns, learn_terms, query_frame, training_rows
+from mlperf.models.formula.inputs import Rows, finite_columns, learn_terms, query_frame, training_rows
 from mlperf.models.formula.terms import Term, Terms
 from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.intervals import Interval
@@ -42,6 +42,7 @@ class CensoredReport(Shown):
     path : DataFrame
         ``formula, aic`` of each model that the selection went through.
     n_rows, n_censored : int
+        Rows of weight above zero, each counted once.
     sigma, log_likelihood, aic : float
         ``sigma`` of maximum likelihood.
     """
@@ -90,7 +91,7 @@ class CensoredNormal(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.terms = terms
         self.select = select
 
-    def fit(self, X: Any, y: ArrayLike, censored: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, censored: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Choose terms and fit them.
 
         Parameters
@@ -99,33 +100,36 @@ class CensoredNormal(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y : array-like, shape (n_samples,)
         censored : array-like of bool, shape (n_samples,), optional
             Rows whose response is larger than their y; default none.
+        sample_weight : array-like, shape (n_samples,), optional
+            How often each row counts, >= 0, as R's ``survreg`` takes it: likelihood, AIC, errors and degrees of freedom are those
+            of rows repeated as often.
 
         Raises
         ------
         FitError
-            Fewer rows that are not censored than columns.
+            Rows that are not censored count no more than the columns.
         DataError
             A term that is not finite on some row, or a missing column.
         """
-        rows = training_rows(self, X, y, terms=self.terms, positive=False, n_least=2)
+        rows = training_rows(self, X, y, sample_weight, terms=self.terms, positive=False, n_least=2)
         above = np.zeros(len(rows.y), bool) if censored is None else np.asarray(censored, bool)[rows.kept]
         candidates = learn_terms(self.terms, rows.frame)
-        search = _Search(candidates, rows.frame, rows.y, above)
+        search = _Search(candidates, rows, above)
         path = search.run() if self.select else [search.whole()]
-        self._publish(candidates.subset(search.terms_of(path[-1])), search.fits[path[-1]], rows.frame, above)
+        self._publish(candidates.subset(search.terms_of(path[-1])), search.fits[path[-1]], rows, above)
         self._told(pd.DataFrame({"formula": [search.formula(model) for model in path], "aic": [search.aic(m) for m in path]}))
         return self
 
-    def _publish(self, terms: Terms, fit: CensoredFit, frame: pd.DataFrame, censored: BoolArray) -> None:
-        columns = finite_columns(terms, frame)
-        n_known = int((~censored).sum())
-        df = float(max(n_known - len(fit.coef), 1))
+    def _publish(self, terms: Terms, fit: CensoredFit, rows: Rows, censored: BoolArray) -> None:
+        columns = finite_columns(terms, rows.frame)
+        n_known = float(rows.weight[~censored].sum())
+        df = float(max(n_known - len(fit.coef), 1.0))
         # What least squares does for the lost degrees of freedom.
         sigma = fit.sigma * np.sqrt(n_known / df)
         factor = _upper_factor(fit.covariance[:-1, :-1]) / fit.sigma
         self.terms_ = terms
         self.spread_ = Spread(coef=fit.coef, factor=factor, sigma=float(sigma), df=df)
-        self.domain_ = Domain.fit(frame, columns.matrix, tuple(columns.names))
+        self.domain_ = Domain.fit(rows.frame, columns.matrix, tuple(columns.names))
         self._figures = (list(columns.names), len(censored), int(censored.sum()), fit.sigma, fit.log_likelihood, fit.aic)
 
     def _told(self, path: pd.DataFrame) -> None:
@@ -202,10 +206,10 @@ class CensoredNormal(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 class _Search:
     """Models over some candidates, each fitted once."""
 
-    def __init__(self, candidates: Terms, frame: pd.DataFrame, y: FloatArray, censored: BoolArray) -> None:
-        columns = finite_columns(candidates, frame)
+    def __init__(self, candidates: Terms, rows: Rows, censored: BoolArray) -> None:
+        columns = finite_columns(candidates, rows.frame)
         self.terms = candidates.terms
-        self.y, self.censored = y, censored
+        self.y, self.weight, self.censored = rows.y, rows.weight, censored
         self.matrix, self.assign = columns.matrix, columns.assign
         self.fits: dict[Model, CensoredFit] = {}
 
@@ -217,7 +221,7 @@ class _Search:
             if np.linalg.matrix_rank(columns / np.abs(columns).max(axis=0, initial=1e-300)) == columns.shape[1]:
                 chosen = (*chosen, position)
         # Where rows are few, no model may have as many columns as rows.
-        while chosen and self._columns(chosen).shape[1] >= (~self.censored).sum():
+        while chosen and self._columns(chosen).shape[1] >= self.weight[~self.censored].sum():
             chosen = chosen[:-1]
         self._fit(chosen)
         return chosen
@@ -249,7 +253,7 @@ class _Search:
 
     def _fit(self, model: Model) -> CensoredFit:
         if model not in self.fits:
-            self.fits[model] = fit_censored(self._columns(model), self.y, self.censored)
+            self.fits[model] = fit_censored(self._columns(model), self.y, self.censored, self.weight)
         return self.fits[model]
 
     def _columns(self, model: Model) -> FloatArray:

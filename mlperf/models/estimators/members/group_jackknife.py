@@ -16,7 +16,7 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.models.algebra.small_system import reduce_rows
 from mlperf.models.estimators.members.nonnegative import nonnegative_coefficients
 from mlperf.models.estimators.time_regressor import TimeRegressor
-from mlperf.models.formula.inputs import finite_columns, learn_terms, query_frame, training_rows
+from mlperf.models.formula.inputs import Rows, finite_columns, learn_terms, query_frame, training_rows
 from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.intervals import Interval, check_kind
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
@@ -62,7 +62,7 @@ class GroupJackknifeOLS(TimeRegressor):
     terms: Sequence[str] | None = None
     fit_intercept: bool = True
 
-    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit all rows, and all but each group.
 
         Parameters
@@ -72,14 +72,17 @@ class GroupJackknifeOLS(TimeRegressor):
             Positive times.
         groups : array-like, shape (n_samples,), optional
             Left out together; default identical rows of features.
+        sample_weight : array-like, shape (n_samples,), optional
+            Precision weights >= 0, on top of 1 / y^2: coefficients are those of rows repeated as often, with every group left out
+            too; the residuals behind intervals count each row once, and rows of weight zero not.
         """
-        rows = training_rows(self, X, y, terms=self.terms, n_least=2)
-        keys = configuration_groups(rows.frame) if groups is None else group_labels(groups, len(rows.y))
+        rows = training_rows(self, X, y, sample_weight, terms=self.terms, n_least=2)
+        keys = configuration_groups(rows.frame) if groups is None else group_labels(groups, np.shape(y)[0])[rows.kept]
         self.terms_ = learn_terms(self.terms, rows.frame, intercept=self.fit_intercept)
         columns = finite_columns(self.terms_, rows.frame)
         self.floor_ = float(rows.y.min()) / 4.0
-        self.coef_, self.factor_ = solve(columns.matrix, rows.y)
-        self.residuals_ = left_out_residuals(columns.matrix, rows.y, keys, self.floor_)
+        self.coef_, self.factor_ = solve(columns.matrix, rows.y, rows.weight)
+        self.residuals_ = left_out_residuals(columns.matrix, rows, keys, self.floor_)
         self.domain_ = Domain.fit(rows.frame, columns.matrix, tuple(columns.names))
         return self
 
@@ -115,9 +118,9 @@ class GroupJackknifeOLS(TimeRegressor):
         return np.asarray(np.sqrt(np.mean(self.residuals_**2)) * stdtrit(df, probability))
 
 
-def solve(design: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+def solve(design: FloatArray, y: FloatArray, weight: FloatArray | float = 1.0) -> tuple[FloatArray, FloatArray]:
     """Non-negative coefficients of relative residuals, and the factor of the inverse of the weighted normal matrix."""
-    system = reduce_rows(design, y, 1.0 / y**2)
+    system = reduce_rows(design, y, weight / y**2)
     return nonnegative_coefficients(system), system.inverse_factor()
 
 
@@ -126,13 +129,13 @@ def leverage(design: FloatArray, factor: FloatArray, predicted: FloatArray) -> F
     return np.asarray(np.minimum((((design / predicted[:, None]) @ factor) ** 2).sum(axis=1), LARGEST_LEVERAGE))
 
 
-def left_out_residuals(design: FloatArray, y: FloatArray, groups: ArrayLike, floor: float) -> FloatArray:
+def left_out_residuals(design: FloatArray, rows: Rows, groups: ArrayLike, floor: float) -> FloatArray:
     """Relative residuals over sqrt(1 + leverage) of rows whose group was left out, shape (n_rows,)."""
 
     def residual(fold: Fold) -> FloatArray:
-        coef, factor = solve(design[fold.train], y[fold.train])
+        coef, factor = solve(design[fold.train], rows.y[fold.train], rows.weight[fold.train])
         predicted = np.maximum(design[fold.test] @ coef, floor)
         spread = np.sqrt(1.0 + leverage(design[fold.test], factor, predicted))
-        return np.asarray((y[fold.test] / predicted - 1.0) / spread)
+        return np.asarray((rows.y[fold.test] / predicted - 1.0) / spread)
 
-    return over_folds(leave_one_group_out(groups), len(y), residual)
+    return over_folds(leave_one_group_out(groups), len(rows.y), residual)

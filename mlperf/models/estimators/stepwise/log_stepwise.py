@@ -35,7 +35,7 @@ class LogStepwiseOLS(TimeRegressor):
     model_ : StepwiseOLS
         The fit of the logarithm.
     smearing_ : float
-        Mean of exp(residual), the factor on predictions.
+        Mean of exp(residual), by weight: the factor on predictions.
     choice_ : str
         How many terms were kept.
 
@@ -47,7 +47,7 @@ class LogStepwiseOLS(TimeRegressor):
     terms: Sequence[str] | None = None
     max_steps: int = 1000
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Select on log y.
 
         Parameters
@@ -55,17 +55,22 @@ class LogStepwiseOLS(TimeRegressor):
         X : DataFrame or array, shape (n_samples, n_columns)
         y : array-like, shape (n_samples,)
             Positive times.
+        sample_weight : array-like, shape (n_samples,), optional
+            Precision weights >= 0 of the logarithms: coefficients of the chosen terms and smearing are those of rows repeated as
+            often; selection and errors count each row once, and rows of weight zero not.
 
         Raises
         ------
         FitError
             A time that is not positive.
         """
-        rows = training_rows(self, X, y, terms=self.terms)
+        rows = training_rows(self, X, y, sample_weight, terms=self.terms)
         logs = np.log(rows.y)
         terms = None if self.terms is None else list(self.terms)
-        self.model_ = StepwiseOLS(terms=terms, max_steps=self.max_steps, report="none").fit(rows.frame, logs)
-        self.smearing_ = float(np.mean(np.exp(logs - self.model_.predict(rows.frame))))
+        self.model_ = StepwiseOLS(terms=terms, max_steps=self.max_steps, report="none").fit(
+            rows.frame, logs, None if sample_weight is None else rows.weight
+        )
+        self.smearing_ = float(np.average(np.exp(logs - self.model_.predict(rows.frame)), weights=rows.weight))
         n_terms = rows.frame.shape[1] if terms is None else len(terms)
         self.choice_ = f"{len(self.model_.terms_)} of {n_terms} terms"
         return self

@@ -36,6 +36,7 @@ def test_repeats_are_one_point() -> None:
     points, times = distinct_points(pd.DataFrame({"n": [2.0, 1.0, 2.0]}), np.array([3.0, 1.0, 5.0]))
     assert points["n"].tolist() == [1.0, 2.0]
     assert times.tolist() == [1.0, 4.0]
+    assert distinct_points(points.iloc[[0, 0]], times, np.array([3.0, 1.0]))[1].tolist() == [1.75]
 
 
 def runs(nodes: tuple[int, ...], networks: tuple[float, ...], law) -> tuple[pd.DataFrame, np.ndarray]:

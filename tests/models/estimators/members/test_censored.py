@@ -80,6 +80,26 @@ def test_nothing_but_censored_rows_is_refused() -> None:
         CensoredNormal(["a"]).fit(frame, y, np.ones(10, bool))
 
 
+def test_weights_count_rows_in_every_figure() -> None:
+    """Coefficients, errors, likelihood and AIC, with rows that were cut, are those of repeated rows, as R's ``survreg`` has it."""
+    frame, y = table()
+    cut, weight = y > 1.0, np.random.default_rng(1).integers(0, 4, len(y))
+    rows = np.repeat(np.arange(len(y)), weight)
+    found = CensoredNormal(TERMS).fit(frame, np.minimum(y, 1.0), cut, sample_weight=weight).report_
+    repeated = CensoredNormal(TERMS).fit(frame.iloc[rows], np.minimum(y, 1.0)[rows], cut[rows]).report_
+    pd.testing.assert_frame_equal(found.coefficients, repeated.coefficients, rtol=1e-6)
+    pd.testing.assert_frame_equal(found.path, repeated.path, rtol=1e-9)
+    assert (found.sigma, found.log_likelihood) == pytest.approx((repeated.sigma, repeated.log_likelihood), rel=1e-9)
+    assert found.n_rows == (weight > 0).sum()
+
+
+def test_shares_for_weights_are_refused() -> None:
+    frame, y = table()
+    with pytest.raises(FitError, match="got 1 rows that are not censored, expected more than 1") as refused:
+        CensoredNormal(["a"]).fit(frame, y, sample_weight=np.full(len(y), 1.0 / len(y)))
+    assert "number of its repeats" in str(refused.value.hint)
+
+
 def test_scikit_learn_contract() -> None:
     failed = [
         each["check_name"] for each in check_estimator(CensoredNormal(), on_skip=None, on_fail=None) if each["status"] == "failed"

@@ -35,6 +35,21 @@ def test_coefficients_and_leverage_are_those_of_weighted_least_squares() -> None
     np.testing.assert_allclose(leverage(new, factor, predicted), expected, rtol=1e-9)
 
 
+def test_weights_count_in_every_fit_that_left_a_group_out() -> None:
+    """The residual of a left-out row by hand; groups of rows that weigh nothing are gone with them."""
+    frame, y, groups = runs(np.random.default_rng(1), 80, 8)
+    weight = np.where(groups == 3, 0.0, np.random.default_rng(2).uniform(0.5, 4.0, 80))
+    model = GroupJackknifeOLS(TERMS).fit(frame, y, groups=groups, sample_weight=weight)
+    design, rest = np.column_stack([np.ones(80), frame]), (groups != 0) & (groups != 3)
+    fit = WLS(y[rest], design[rest], weights=(weight / y**2)[rest]).fit()
+    row = int(np.flatnonzero(groups == 0)[0])
+    predicted = design[row] @ fit.params
+    spread = np.sqrt(1.0 + design[row] @ fit.normalized_cov_params @ design[row] / predicted**2)
+    kept = np.flatnonzero(groups != 3)
+    assert len(model.residuals_) == len(kept)
+    assert model.residuals_[np.searchsorted(kept, row)] == pytest.approx((y[row] / predicted - 1.0) / spread, rel=1e-8)
+
+
 def relative_width(model: GroupJackknifeOLS, rows: pd.DataFrame) -> float:
     """Width of the interval of the first row over its prediction."""
     interval = model.predict_interval(rows)

@@ -46,6 +46,16 @@ def test_what_was_kept_is_said(power_law: tuple[pd.DataFrame, np.ndarray]) -> No
     assert LogStepwiseOLS(["u", "v"], max_steps=0).fit(frame, y).choice_ == "2 of 2 terms"
 
 
+def test_weights_are_those_of_the_fit_of_the_logarithm(power_law: tuple[pd.DataFrame, np.ndarray]) -> None:
+    frame, y = power_law
+    weight = np.random.default_rng(3).uniform(0.1, 5.0, len(y))
+    model = LogStepwiseOLS(["u", "v"]).fit(frame, y, weight)
+    logs = StepwiseOLS(terms=["u", "v"], report="none").fit(frame, np.log(y), weight)
+    assert model.model_.terms_ == logs.terms_
+    np.testing.assert_array_equal(model.model_.coef_, logs.coef_)
+    assert model.smearing_ == pytest.approx(weight @ np.exp(np.log(y) - logs.predict(frame)) / weight.sum(), rel=1e-12)
+
+
 def test_scikit_learn_contract() -> None:
     results = check_estimator(LogStepwiseOLS(), on_skip=None, on_fail=None)
     assert [result["check_name"] for result in results if result["status"] == "failed"] == []
