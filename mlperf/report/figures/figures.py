@@ -14,12 +14,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.extras import require
 from mlperf.core.files import write_bytes_whole
 from mlperf.core.places import check_figure_type
 from mlperf.core.printable import printable_lines
+from mlperf.report.text.numbers import TIME_UNITS_S, best_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -209,6 +211,40 @@ def save_figure(figure: Figure, path: Path) -> None:
         The ending is none of ``svg``, ``png``, ``pdf``.
     """
     write_bytes_whole(path, figure_bytes(figure, check_figure_type(path)))
+
+
+LEAST_APART = 0.045
+"""Of an axis as wide as a figure, between two of its labels."""
+
+
+def apart(values: FloatArray, places: FloatArray, least: float = LEAST_APART) -> list[float]:
+    """Values whose labels do not touch on an axis: the largest, and of the others, from above, those with room.
+
+    Parameters
+    ----------
+    values, places : array, shape (n_values,)
+        Ascending; where they stand: the values themselves, or their logarithms.
+    least : float
+        Share of the axis between two labels.
+    """
+    kept: list[float] = []
+    last = np.inf
+    for value, place in zip(values[::-1].tolist(), places[::-1].tolist(), strict=True):
+        if last - place >= least * (places[-1] - places[0]):
+            kept.append(value)
+            last = place
+    return kept[::-1]
+
+
+def legend_beside(axes: Axes) -> None:
+    """The legend to the right of the axes: over bars it could not be read."""
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.4)
+
+
+def time_unit(*times_s: ArrayLike) -> tuple[str, float]:
+    """The unit that reads best for some times in seconds, and its size in seconds: a figure's axis has one, as a table's column."""
+    unit = best_unit(np.concatenate([np.ravel(np.asarray(each, float)) for each in times_s]).tolist(), TIME_UNITS_S, "s")
+    return unit, TIME_UNITS_S[unit]
 
 
 FONT_SIZE = 7.5

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlperf.core.arrays import FloatArray
-from mlperf.report.figures.figures import GREY, MARKERS, PALETTE, in_short, single_axes
+from mlperf.report.figures.figures import GREY, MARKERS, PALETTE, in_short, legend_beside, single_axes
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, percent_text
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def residuals(
         axes.axhline(0.0, color=GREY, linewidth=0.9, zorder=1)
         scatter_groups(axes, predicted_s / TIME_UNITS_S[unit], 100 * (predicted_s / measured_s - 1.0), groups)
         axes.set(xscale="log", xlabel=f"predicted time ({unit})", ylabel="predicted / measured - 1 (%)", title=title)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.4)
+        legend_beside(axes)
     return figure
 
 

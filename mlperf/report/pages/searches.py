@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.report.figures.figures import counted
 from mlperf.report.figures.heatmap import Plane, search_maps
 from mlperf.report.pages.answers import objective_text
 from mlperf.report.text.answer import unmeasured_lines
@@ -32,6 +33,14 @@ QUANTITIES = {
     "time_to_target_s": "time to the target",
     "mean_minibatch_size": "mean mini-batch (samples)",
 }
+TITLES = {
+    "epoch_s": "Epoch",
+    "cost": "Cost of an epoch",
+    "energy_j": "Energy of an epoch",
+    "time_to_target_s": "Time to the target",
+    "mean_minibatch_size": "Mean mini-batch",
+}
+"""What a plane shows, before the run that it shows it of."""
 UNITS = {"epoch_s": TIME_UNITS_S, "time_to_target_s": TIME_UNITS_S, "energy_j": ENERGY_UNITS_J}
 """Units of what has several; a price is in the machine's currency."""
 PARETO = "Best for each number of GPUs (Pareto front)"
@@ -130,11 +139,15 @@ def stability_lines(stability: RankStability | None, *, has_windows: bool) -> li
 
 def search_figure(result: SearchResult) -> Figure:
     """The objective over nodes and sub-batch for each number of GPUs per node (at most four), then the mean mini-batch."""
-    ranked = result.best if len(result.best) else result.grid
-    of_best = int(ranked["n_gpus_per_node"].iloc[0])
+    of_best = int(first_rows(result)["n_gpus_per_node"].iloc[0])
     others = [int(n) for n in np.unique(result.grid["n_gpus_per_node"]) if n != of_best]
     shown = [of_best, *others[-MOST_OTHERS:]]
     return search_maps([*(plane_of(result, n) for n in shown), plane_of(result, of_best, column="mean_minibatch_size")])
+
+
+def first_rows(result: SearchResult) -> pd.DataFrame:
+    """The ranking; where nothing holds the windows, what is nearest to them; else every row."""
+    return next(rows for rows in (result.best, result.misses, result.grid) if len(rows))
 
 
 def column_of(result: SearchResult) -> str:
@@ -144,7 +157,7 @@ def column_of(result: SearchResult) -> str:
 
 def plane_of(result: SearchResult, n_gpus: int | None = None, *, column: str = "", framed: bool = True) -> Plane:
     """One plane of a search: a column (the objective's by default) at a number of GPUs per node (the best row's by default)."""
-    ranked = result.best if len(result.best) else result.grid
+    ranked = first_rows(result)
     of_best = int(ranked["n_gpus_per_node"].iloc[0])
     n_gpus = of_best if n_gpus is None else n_gpus
     plane = result.grid[result.grid["n_gpus_per_node"] == n_gpus]
@@ -158,7 +171,7 @@ def plane_of(result: SearchResult, n_gpus: int | None = None, *, column: str = "
         flags(plane, "in_window") & result.has_windows,
         flags(plane, "feasible") & np.isfinite(values),
         best=None if best is None else (best[0], best[1]),
-        title=f"{result.cnn} on {result.machine}, {n_gpus} GPUs a node",
+        title=f"{TITLES[shown]}: {result.cnn} on {result.machine}, {counted(n_gpus, 'GPU')} a node",
         quantity=QUANTITIES[shown],
         units=UNITS.get(shown, {}),
     )

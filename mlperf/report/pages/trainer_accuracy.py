@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mlperf.core.errors import UsageError
 from mlperf.report.text.views import Section
 
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from mlperf.studies.trainer.result import TrainerAccuracy
 
 LEAST_SHOWN = 1e-4
-AXES = {"minibatch_size": "samples of one update", "staleness": "staleness, updates"}
+AXES = {"minibatch_size": "mini-batch size (samples)", "staleness": "staleness (updates)"}
+ONE_NETWORK = "Judge by runs of two networks or more, or leave out --plot."
 
 
 def trainer_sections(result: TrainerAccuracy) -> tuple[Section, ...]:
@@ -38,7 +40,9 @@ def trainer_figure(result: TrainerAccuracy) -> Figure:
     """Observed histograms of some settings as bars, distributions predicted without their network as lines."""
     from mlperf.report.figures.figures import GREY, PALETTE, new_figure, style
 
-    n_rows = max(1, (len(result.examples) + 1) // 2)
+    if not result.examples:
+        raise UsageError("there is nothing to draw: distributions are predicted of networks that were left out", hint=ONE_NETWORK)
+    n_rows = (len(result.examples) + 1) // 2
     with style():
         figure = new_figure(8.0, 2.7 * n_rows)
         for number, each in enumerate(result.examples):
@@ -49,7 +53,8 @@ def trainer_figure(result: TrainerAccuracy) -> Figure:
             seen = each.predicted.probabilities > LEAST_SHOWN
             values, heights = each.predicted.values[seen], each.predicted.probabilities[seen]
             axes.plot(values, heights, ".-", color=PALETTE[0], linewidth=1.0, label="predicted")
-            axes.set_xlabel(AXES[each.quantity])
+            axes.set(xlabel=AXES[each.quantity], ylabel="probability")
+            axes.locator_params(axis="x", integer=True)
             axes.set_title(setting_title(each.setting), fontsize="small")
             if number == 0:
                 axes.legend(fontsize="x-small")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from mlperf.planning.advice.findings import NAMED
-from mlperf.report.figures.figures import GREY, PALETTE, single_axes
+from mlperf.report.figures.figures import GREY, PALETTE, apart, single_axes
 from mlperf.report.text.answer import Answer, count_text, plain_time, time_range_text
 from mlperf.report.text.numbers import number_text, percent_text
 from mlperf.report.text.views import Section
@@ -87,18 +89,19 @@ def workers_figure(found: WorkerPlan) -> Figure:
     plan = found.plan
     with_samples = "samples_per_s" in plan
     per_step = float(plan["samples_per_s"].iloc[0] * plan["step_s"].iloc[0]) if with_samples else 1.0
+    workers = np.unique(plan["n_workers"].to_numpy(float))
     with single_axes(5.6, 3.6) as (figure, axes):
         axes.axhline(per_step / found.loading.compute_s, color=GREY, linestyle="--", label="input always ready")
         for number, cores in enumerate(plan["n_cores"].unique().tolist()):
             rows = plan[plan["n_cores"] == cores]
             value, low, high = (per_step / rows[name].to_numpy(float) for name in ("step_s", "step_upper_s", "step_lower_s"))
-            workers, ends, color = rows["n_workers"].to_numpy(float), [value - low, high - value], PALETTE[number % len(PALETTE)]
+            at, ends, color = rows["n_workers"].to_numpy(float), [value - low, high - value], PALETTE[number % len(PALETTE)]
             # Where training, not the input, sets the pace, curves lie on one another: an earlier one shows behind a later one.
             line, size = "--" if number else "-", max(10 - 3 * number, 4)
-            drawn = axes.errorbar(workers, value, yerr=ends, color=color, marker="o", markersize=size, linestyle=line, capsize=3)
+            drawn = axes.errorbar(at, value, yerr=ends, color=color, marker="o", markersize=size, linestyle=line, capsize=3)
             drawn.set_label(count_text(cores, "core"))
         what = "samples a second" if with_samples else "steps a second"
-        axes.set(xlabel="loader workers", ylabel=what, title="throughput", xticks=plan["n_workers"].unique())
+        axes.set(xlabel="loader workers", ylabel=what, title="throughput", xticks=apart(workers, workers))
         axes.set_ylim(bottom=0)
         axes.legend()
     return figure

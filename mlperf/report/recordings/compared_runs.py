@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlperf.report.figures.figures import GREY, PALETTE, single_axes
+from mlperf.report.figures.figures import GREY, PALETTE, legend_beside, single_axes, time_unit
 from mlperf.report.text.answer import Answer, count_text, plain_time
 from mlperf.report.text.numbers import number_text, percent_text
 from mlperf.report.text.views import Section
@@ -80,7 +80,8 @@ def _failures(found: ComparedRuns) -> tuple[Section, ...]:
 def compared_figure(found: ComparedRuns) -> Figure:
     """Every run in its order, those without a say hollow."""
     with single_axes() as (figure, axes):
-        runs = found.runs
+        unit, size = time_unit(found.runs["value"]) if found.is_time else ("", 1.0)
+        runs = found.runs.assign(value=found.runs["value"] / size)
         has_say = np.ones(len(runs), bool) if "use" not in runs else (runs["use"] == "compared").to_numpy()
         for number, name in enumerate("AB"):
             own = (runs["program"] == name).to_numpy()
@@ -89,6 +90,6 @@ def compared_figure(found: ComparedRuns) -> Figure:
             axes.plot(runs["run"][own & ~has_say], runs["value"][own & ~has_say], "o", color=colour, fillstyle="none")
         if not has_say.all():
             axes.plot([], [], "o", color=GREY, fillstyle="none", label="without a say (warm-up, failed)")
-        axes.set(xlabel="run", ylabel="s" if found.is_time else "value", title="runs in their order")
-        axes.legend()
+        axes.set(xlabel="run", ylabel=f"time ({unit})" if found.is_time else "value", title="runs in their order")
+        legend_beside(axes)
     return figure

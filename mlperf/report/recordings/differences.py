@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlperf.report.figures.figures import PALETTE, single_axes
+from mlperf.report.figures.figures import PALETTE, legend_beside, single_axes, time_unit
 from mlperf.report.text.answer import Answer, plain_time
 from mlperf.report.text.numbers import number_text
 from mlperf.report.text.views import Section
@@ -60,12 +60,13 @@ def difference_figure(found: RunDifference) -> Figure:
     frame = found.swarms.head(N_SHOWN)
     with single_axes(7.0, 1.4 + 0.4 * len(frame)) as (figure, axes):
         at = np.arange(len(frame))
+        unit, size_s = time_unit(frame["time_first_s"], frame["time_second_s"])
         for place, (name, source) in enumerate(zip(("first", "second"), found.sources, strict=True)):
             seconds = frame[f"time_{name}_s"]
-            axes.barh(at + 0.4 * place - 0.2, seconds * 1e3, 0.4, color=PALETTE[place], label=f"{name}: {source}")
+            axes.barh(at + 0.4 * place - 0.2, seconds / size_s, 0.4, color=PALETTE[place], label=f"{name}: {source}")
         names = [f"{row['second'] or row['first']}" for row in frame.to_dict("records")]
         axes.set_yticks(at, names)
         axes.invert_yaxis()
-        axes.set(xlabel="time (ms a step)" if len(found.steps) else "time (ms)", title="swarms that changed most")
-        axes.legend()
+        axes.set(xlabel=f"time in a step ({unit})" if len(found.steps) else f"time ({unit})", title="swarms that changed most")
+        legend_beside(axes)
     return figure

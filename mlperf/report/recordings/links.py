@@ -79,9 +79,10 @@ def matrix_figure(found: CommMatrix) -> Figure:
             image = axes.imshow(masked, norm=LogNorm() if wide else None, cmap="viridis")
             axes.set_xticks(range(len(found.places)), found.places, rotation=90)
             axes.set_yticks(range(len(found.places)), found.places)
-            axes.set(xlabel="receiver", ylabel="sender", title=f"traffic ({unit})" if unit == "MB" else f"bandwidth ({unit})")
+            what = f"traffic ({unit})" if unit == "MB" else f"bandwidth ({unit})"
+            axes.set(xlabel="receiver", ylabel="sender", title=what)
             axes.grid(visible=False)
-            figure.colorbar(image, ax=axes, fraction=0.046, label=unit)
+            figure.colorbar(image, ax=axes, fraction=0.046, label=what)
     return figure
 
 

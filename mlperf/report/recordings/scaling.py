@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mlperf.report.figures.figures import GREY, PALETTE, new_figure, style
+import numpy as np
+
+from mlperf.report.figures.figures import GREY, PALETTE, apart, legend_beside, new_figure, style, time_unit
 from mlperf.report.text.answer import Answer, count_text
 from mlperf.report.text.numbers import number_text, percent_text
 from mlperf.report.text.views import Section
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
     from mlperf.traces.whole_run.scaling import Scaling
 
 PARTS = {"gpu_kernel_s": "device computes", "gpu_exposed_comm_s": "communication alone", "cpu_s": "device idle: processor"}
-HEADROOM = 1.4
-"""Above the bars, for the legend."""
+APART = 0.09
+"""Share of half a figure's width between two numbers of devices."""
 
 
 def scaling_answer(found: Scaling) -> Answer:
@@ -36,11 +38,11 @@ def scaling_sections(found: Scaling) -> tuple[Section, ...]:
     """Step, throughput, speed-up, efficiency; then parts of the step."""
     head = ["recording", "n_devices", "step_s", "step_lower_s", "step_upper_s"]
     ratios = [f"{name}{end}" for name in ("speed_up", "efficiency") for end in ("", "_lower", "_upper")]
-    rate = ["n_devices", "throughput", "throughput_lower", "throughput_upper"]
+    rate = {f"throughput{end}": f"steps_per_s{end}" for end in ("", "_lower", "_upper")}
     return (
         Section("Steps", found.runs[["n_processes", *head, "n_steps"]], secondary=("n_processes", "n_steps")),
         Section("Against the fewest devices", found.runs[["n_devices", *ratios]]),
-        Section("Throughput, in work of one device's step a second", found.runs[rate]),
+        Section("Throughput, in steps of one device", found.runs[["n_devices", *rate]].rename(columns=rate)),
         Section("Parts of a step", found.runs[["n_devices", "step_s", *parts_of(found)]]),
         Section("", text="\n".join(sentences(found.notes))),
     )
@@ -56,7 +58,7 @@ def parts_of(found: Scaling) -> dict[str, str]:
 def scaling_figure(found: Scaling) -> Figure:
     """Throughput over devices with intervals and the line of perfect scaling; parts of the step beside it."""
     with style():
-        figure = new_figure(8.4, 3.6)
+        figure = new_figure(9.8, 3.6)
         left, right = figure.subplots(1, 2)
         _throughput(left, found)
         _parts(right, found)
@@ -69,7 +71,7 @@ def _throughput(axes: Axes, found: Scaling) -> None:
     ends = [value - runs["throughput_lower"].to_numpy(float), runs["throughput_upper"].to_numpy(float) - value]
     axes.plot(devices, value[0] * devices / devices[0], color=GREY, linestyle="--", label="perfect")
     axes.errorbar(devices, value, yerr=ends, color=PALETTE[0], marker="o", capsize=3, label="recorded, 95 % interval")
-    axes.set(xlabel="devices", ylabel="one device's steps a second", title="throughput", xticks=devices)
+    axes.set(xlabel="devices", ylabel="one device's steps a second", title="throughput", xticks=apart(devices, devices, APART))
     axes.set_ylim(bottom=0)
     axes.legend()
 
@@ -78,10 +80,12 @@ def _parts(axes: Axes, found: Scaling) -> None:
     runs = found.runs
     at = range(len(runs))
     below = runs["step_s"].to_numpy(float) * 0
+    unit, size_s = time_unit(runs["step_s"])
     for number, (name, label) in enumerate(parts_of(found).items()):
-        values = runs[name].to_numpy(float) * 1e3
+        values = runs[name].to_numpy(float) / size_s
         axes.bar(at, values, bottom=below, color=PALETTE[number % len(PALETTE)], label=label)
         below = below + values
-    axes.set_xticks(list(at), [str(devices) for devices in runs["n_devices"]])
-    axes.set(xlabel="devices", ylabel="ms", title="where a step's time goes", ylim=(0, HEADROOM * float(below.max())))
-    axes.legend(ncols=2)
+    shown = apart(np.arange(len(runs), dtype=np.float64), np.arange(len(runs), dtype=np.float64), APART)
+    axes.set_xticks(shown, [str(runs["n_devices"].iloc[int(place)]) for place in shown])
+    axes.set(xlabel="devices", ylabel=f"time ({unit})", title="where a step's time goes")
+    legend_beside(axes)

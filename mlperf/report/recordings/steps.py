@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlperf.report.figures.figures import PALETTE, single_axes
+from mlperf.report.figures.figures import PALETTE, legend_beside, single_axes, time_unit
 from mlperf.report.text.answer import Answer, count_text, plain_time
 from mlperf.report.text.numbers import percent_text
 from mlperf.report.text.views import Section
@@ -53,10 +53,12 @@ def steps_figure(found: RunSteps) -> Figure:
     with single_axes() as (figure, axes):
         own = found.steps[found.steps["rank"] == found.steps["rank"].iloc[0]]
         at, below = np.arange(len(own)), np.zeros(len(own))
+        unit, size_s = time_unit(own["step_s"])
         for number, name in enumerate((*found.phases, "other")):
-            values = own[f"{name}_s"].to_numpy() * 1e3
+            values = own[f"{name}_s"].to_numpy() / size_s
             axes.bar(at, values, bottom=below, width=1.0, color=PALETTE[number % len(PALETTE)], label=name)
             below += values
-        axes.set(xlabel="step", ylabel="time (ms)", title="where the time of each step goes")
-        axes.legend()
+        axes.set(xlabel="step", ylabel=f"time ({unit})", title="where the time of each step goes")
+        axes.locator_params(axis="x", integer=True)
+        legend_beside(axes)
     return figure

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlperf.report.figures.figures import GREY, MARKERS, PALETTE, in_short, new_figure, style
+from mlperf.report.figures.figures import GREY, MARKERS, PALETTE, in_short, new_figure, style, time_unit
 from mlperf.report.text.answer import Answer, Outside, count_text, time_range_text
 from mlperf.report.text.numbers import number_text
 from mlperf.report.text.views import Section
@@ -216,12 +216,13 @@ def parts_of(result: FittedRows) -> dict[str, FloatArray]:
 def _parts(axes: Axes, result: FittedRows, devices: FloatArray, rows: list[int], label: str) -> None:
     chosen = [rows[int(place)] for place in _spread(len(rows))]
     places, below = range(len(chosen)), np.zeros(len(chosen))
+    unit, size_s = time_unit(np.sum([seconds[chosen] for seconds in parts_of(result).values()], axis=0))
     for number, (name, seconds) in enumerate(parts_of(result).items()):
-        axes.bar(places, 1e3 * seconds[chosen], bottom=below, color=PALETTE[number % len(PALETTE)], label=name)
-        below = below + 1e3 * seconds[chosen]
+        axes.bar(places, seconds[chosen] / size_s, bottom=below, color=PALETTE[number % len(PALETTE)], label=name)
+        below = below + seconds[chosen] / size_s
     labels = [f"{devices[row]:g}" for row in chosen]
     is_turned = len(labels) > MOST_BARS // 2 and max(map(len, labels)) > LONG_LABEL
     axes.set_xticks(list(places), labels, rotation=90 if is_turned else 0)
     title = f"parts of a {'step' if result.target == 'step_s' else 'period'}{f', {in_short(label, 24)}' if label else ''}"
-    axes.set(ylabel="time (ms)", title=title, xlim=(-0.8, len(chosen) - 0.2), ylim=(0, HEADROOM * float(below.max())))
+    axes.set(ylabel=f"time ({unit})", title=title, xlim=(-0.8, len(chosen) - 0.2), ylim=(0, HEADROOM * float(below.max())))
     axes.legend(ncols=2)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import FloatArray
-from mlperf.report.figures.figures import PALETTE, single_axes
+from mlperf.report.figures.figures import PALETTE, apart, single_axes
 from mlperf.report.figures.plots import component_bars
 from mlperf.report.text.answer import Answer, TimesFrom, count_text, time_range_text
 from mlperf.report.text.numbers import number_text, percent_text
@@ -93,20 +92,6 @@ def plan_answer(plan: PartitionPlan) -> Answer:
     return Answer(asked, found, times, inside=plan.in_domain)
 
 
-LEAST_APART = 0.045
-"""Of a logarithmic axis, between two of its labels."""
-
-
-def apart_on_log(values: FloatArray) -> list[float]:
-    """Values whose labels do not touch on a logarithmic axis: the largest, and of the others, from above, those with room."""
-    kept: list[float] = []
-    least = LEAST_APART * np.log(values.max() / values.min())
-    for value in sorted(values.tolist(), reverse=True):
-        if not kept or np.log(kept[-1] / value) >= least:
-            kept.append(value)
-    return kept[::-1]
-
-
 def plan_figure(plan: PartitionPlan) -> Figure:
     """The scaling curve where there is one, else a bar a layer."""
     title = f"{plan.network}, {count_text(plan.machines, 'machine')}"
@@ -121,7 +106,7 @@ def plan_figure(plan: PartitionPlan) -> Figure:
         axes.plot(machines, machines / machines.min() * np.nanmin(speedup), color="#666666", linewidth=0.9, label="linear")
         axes.plot(machines, speedup, color=PALETTE[0], marker="o", label="best plan")
         axes.set(xlabel="machines", ylabel="speed-up over one machine", title=f"{title}: scaling", xscale="log", yscale="log")
-        marks = apart_on_log(machines)
+        marks = apart(machines, np.log(machines))
         axes.set_xticks(marks, [f"{count:g}" for count in marks])
         axes.set_xticks([], minor=True)
         axes.legend()

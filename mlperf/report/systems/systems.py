@@ -195,7 +195,8 @@ def search_figure(result: SystemSearch) -> Figure:
         )
         title = f"{result.cnn} on {result.machine}, {result.system}"
         axes.set(xscale="log", yscale="log", xlabel="GPUs", ylabel=f"epoch ({unit})", title=title)
-        axes.legend()
+        # Intervals stand anywhere from top to bottom.
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2)
     return figure
 
 

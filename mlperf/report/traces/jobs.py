@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlperf.report.figures.figures import PALETTE, single_axes
+from mlperf.report.figures.figures import PALETTE, single_axes, time_unit
 from mlperf.report.text.answer import Answer, count_text, time_range_text
 from mlperf.report.text.numbers import number_text, percent_text
 from mlperf.report.text.views import Section
@@ -81,10 +81,11 @@ def job_figure(job: TrainingJob) -> Figure:
     """Step times: measured, without gaps, ideal."""
     with single_axes() as (figure, axes):
         at = np.arange(job.n_steps)
-        axes.plot(at, job.steps["measured_s"], color=PALETTE[0], marker="o", label="measured")
-        axes.plot(at, job.steps["no_gaps_s"], color=PALETTE[1], marker="o", label="without gaps")
-        axes.axhline(job.ideal_s, color="#666666", linewidth=0.9, label="every operation typical")
-        axes.set(xlabel="step (in the order of the trace)", ylabel="step time (s)", ylim=(0.0, None))
+        unit, size_s = time_unit(job.steps["measured_s"])
+        axes.plot(at, job.steps["measured_s"] / size_s, color=PALETTE[0], marker="o", markersize=8.0, label="measured")
+        axes.plot(at, job.steps["no_gaps_s"] / size_s, color=PALETTE[1], marker="o", label="without gaps")
+        axes.axhline(job.ideal_s / size_s, color="#666666", linewidth=0.9, label="every operation typical")
+        axes.set(xlabel="step (in the order of the trace)", ylabel=f"step time ({unit})", ylim=(0.0, None))
         axes.set_title(f"{job.name}: step time")
         axes.legend()
     return figure

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlperf.report.figures.figures import PALETTE, single_axes
+from mlperf.report.figures.figures import PALETTE, apart, legend_beside, single_axes, time_unit
 from mlperf.report.text.answer import Answer, count_text, plain_time, time_range_text
 from mlperf.report.text.numbers import percent_text
 from mlperf.report.text.views import Section
@@ -64,12 +64,14 @@ def sentences(notes: tuple[str, ...]) -> list[str]:
 def ranks_figure(found: TrainingRanks) -> Figure:
     """Time in collective operations and lateness by rank."""
     with single_axes() as (figure, axes):
-        at = np.arange(found.n_ranks)
-        axes.bar(at - 0.2, found.ranks["collective_s"] * 1e3, 0.4, color=PALETTE[0], label="in collective operations")
-        axes.bar(at + 0.2, found.ranks["late_s"] * 1e3, 0.4, color=PALETTE[1], label="behind the first rank")
-        axes.set_xticks(at, [str(rank) for rank in found.ranks["rank"]])
-        axes.set(xlabel="rank", ylabel="ms a step", title="who waits, and for whom")
-        axes.legend()
+        at = np.arange(found.n_ranks, dtype=float)
+        unit, size_s = time_unit(found.ranks["collective_s"], found.ranks["late_s"])
+        axes.bar(at - 0.2, found.ranks["collective_s"] / size_s, 0.4, color=PALETTE[0], label="in collective operations")
+        axes.bar(at + 0.2, found.ranks["late_s"] / size_s, 0.4, color=PALETTE[1], label="behind the first rank")
+        shown = apart(at, at)
+        axes.set_xticks(shown, [str(found.ranks["rank"].iloc[int(place)]) for place in shown])
+        axes.set(xlabel="rank", ylabel=f"time in a step ({unit})", title="who waits, and for whom")
+        legend_beside(axes)
     return figure
 
 
@@ -117,12 +119,14 @@ def steps_figure(found: StepParts) -> Figure:
     """Every step as a stack of its parts."""
     with single_axes() as (figure, axes):
         at, below = np.arange(len(found.steps)), np.zeros(len(found.steps))
+        unit, size_s = time_unit(found.steps[[*PARTS]].sum(axis=1))
         for name, label, colour in zip(PARTS, _labels(found), PALETTE, strict=False):
-            values = found.steps[name].to_numpy() * 1e3
+            values = found.steps[name].to_numpy() / size_s
             axes.bar(at, values, bottom=below, color=colour, label=label)
             below += values
-        axes.set(xlabel="step", ylabel="time (ms)", title="where the time of each step goes")
-        axes.legend()
+        axes.set(xlabel="step", ylabel=f"time ({unit})", title="where the time of each step goes")
+        axes.locator_params(axis="x", integer=True)
+        legend_beside(axes)
     return figure
 
 

@@ -7,7 +7,16 @@ import warnings
 import numpy as np
 import pytest
 
-from mlperf.report.figures.figures import figure_bytes, in_short, log_marks, round_values, single_axes
+from mlperf.report.figures.figures import (
+    apart,
+    figure_bytes,
+    in_short,
+    legend_beside,
+    log_marks,
+    round_values,
+    single_axes,
+    time_unit,
+)
 
 pytest.importorskip("matplotlib")
 
@@ -64,3 +73,26 @@ def test_labels_that_a_figure_has_set_on_a_logarithmic_axis_stay() -> None:
         axes.set_xticks([1, 3], labels=["one", "three"])
         figure_bytes(figure, "svg")
         assert [label.get_text() for label in axes.get_xticklabels()] == ["one", "three"]
+
+
+def test_labels_of_an_axis_keep_apart_from_the_largest_down() -> None:
+    values = np.array([1.0, 2.0, 4.0, 50.0, 100.0])
+    assert apart(values, values) == [4.0, 50.0, 100.0]
+    assert apart(values, np.log(values)) == values.tolist()
+    assert apart(values, values, 0.6) == [4.0, 100.0]
+    assert apart(values[:1], values[:1]) == [1.0]
+
+
+def test_an_axis_of_times_has_the_unit_of_the_middle_one() -> None:
+    assert time_unit(np.array([0.0, 2e-5]), [3e-5]) == ("us", 1e-6)
+    assert time_unit(np.array([0.2, 90.0, 100.0])) == ("min", 60.0)
+    assert time_unit(np.array([np.nan])) == ("s", 1.0)
+
+
+def test_a_legend_beside_the_axes_covers_nothing() -> None:
+    with single_axes() as (figure, axes):
+        axes.bar([0, 1], [1.0, 2.0], label="a name of some length")
+        legend_beside(axes)
+        figure.draw_without_rendering()
+    assert axes.get_legend().get_window_extent().x0 >= axes.get_window_extent().x1
+    assert axes.get_legend().get_window_extent().x1 <= figure.bbox.x1

@@ -98,3 +98,13 @@ def test_the_plane_frames_the_best_and_blanks_what_does_not_fit() -> None:
     assert [len(cells.get_paths()) for cells in axes.collections if cells.get_alpha()] == [1]
     assert len(axes.texts) == 3
     assert not result_figure(found(0)).axes[0].patches
+
+
+def test_each_plane_says_what_it_shows() -> None:
+    titles = [axes.get_title(loc="left") for axes in result_figure(found(2)).axes[:2]]
+    assert [title.partition(":")[0] for title in titles] == ["Epoch", "Mean mini-batch"]
+    assert titles[0].replace("\n", " ") == "Epoch: a1 on kfc, 8 GPUs a node"
+    one = replace(found(0), grid=found(0).grid.assign(n_gpus_per_node=[1, 1, 8, 8]))
+    one = replace(one, misses=one.grid.iloc[2:3])
+    shown = [axes.get_title(loc="left").replace("\n", " ") for axes in result_figure(one).axes[:3]]
+    assert [title.rpartition(", ")[2] for title in shown] == ["8 GPUs a node", "1 GPU a node", "8 GPUs a node"], "nearest first"

@@ -35,7 +35,9 @@ def test_tables_notes_and_every_value() -> None:
     assert "not measured in turns" in notes.text
     assert len(runs.frame) == 160
     (axes,) = compared_figure(found).axes
-    assert axes.get_ylabel() == "s"
+    assert axes.get_ylabel() == "time (ms)"
+    shown = np.concatenate([line.get_ydata() for line in axes.lines])
+    np.testing.assert_allclose(np.sort(shown), np.sort(found.runs["value"].dropna()) * 1e3)
 
 
 def test_hollow_runs_are_explained_where_there_are_some() -> None:

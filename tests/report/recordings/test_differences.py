@@ -55,6 +55,6 @@ def test_bars_are_times_before_and_after(found: RunDifference) -> None:
     widths = np.array([patch.get_width() for patch in axes.patches]).reshape(2, len(names))
     place = names.index("decode")
     np.testing.assert_allclose(widths[:, place], found.swarms.loc[place, ["time_first_s", "time_second_s"]].to_numpy(float) * 1e3)
-    assert axes.get_xlabel() == "time (ms a step)"
+    assert axes.get_xlabel() == "time in a step (ms)"
     told = [text.get_text() for text in axes.get_legend().get_texts()]
     assert told == [f"{which}: {source}" for which, source in zip(("first", "second"), found.sources, strict=True)]

@@ -46,7 +46,22 @@ def test_the_figure_has_perfect_scaling_and_bars_as_high_as_the_steps(found: Sca
     assert perfect.get_ydata().tolist() == [1.0, 4.0]
     tops = [patch.get_y() + patch.get_height() for patch in right.patches]
     assert max(tops) == pytest.approx(400.0)
-    assert (left.get_xlabel(), right.get_ylabel()) == ("devices", "ms")
+    assert (left.get_xlabel(), right.get_ylabel()) == ("devices", "time (ms)")
+
+
+def test_units_stand_in_headings(found: Scaling) -> None:
+    heads = result_text(found)
+    assert "steps per s   steps per s lower" in heads
+    assert "Throughput, in steps of one device\n" in heads
+
+
+def test_numbers_of_devices_leave_room_for_each_other(found: Scaling) -> None:
+    """1, 2 and 4 of 256 devices lie within a hundredth of the axis."""
+    devices = [2**power for power in range(9)]
+    row = found.runs.iloc[[0] * len(devices)].assign(n_devices=devices).reset_index(drop=True)
+    left, right = result_figure(Scaling(found.work, row, found.phases, found.notes)).axes
+    assert left.get_xticks().tolist() == [8.0, 32.0, 64.0, 128.0, 256.0]
+    assert [label.get_text() for label in right.get_xticklabels()] == [str(each) for each in devices]
 
 
 def test_without_devices_the_parts_are_the_phases(found: Scaling) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from profiles import complete, step, training_job, write
 
 from mlperf.report.traces.ranks import (
@@ -34,6 +35,8 @@ def test_the_answer_names_the_rank_its_lateness_and_what_its_removal_brings(tmp_
     assert [section.title for section in ranks_sections(found)][:2] == ["What changes would bring", "Ranks"]
     heights = [bar.get_height() for bar in ranks_figure(found).axes[0].patches]
     assert np.argmax(heights[3:]) == 1, "lateness stands behind the times in operations"
+    assert heights[4] == pytest.approx(50.8, abs=0.05)
+    assert ranks_figure(found).axes[0].get_ylabel() == "time in a step (us)"
 
 
 def test_one_rank_tells_no_straggler(tmp_path: Path) -> None:
@@ -46,9 +49,9 @@ def test_shares_of_a_step(tmp_path: Path) -> None:
     found = decompose(table, steps_of_ranks(table)[0])
     assert "187 us a step: 53.5 % computation, 26.7 % collective operations alone, 19.8 % device idle" in steps_answer(found).text()
     assert next(section.title for section in steps_sections(found)) == "Where the time of a step goes"
-    assert steps_figure(found).axes[0].get_ylabel() == "time (ms)"
+    assert steps_figure(found).axes[0].get_ylabel() == "time (us)"
     tops = [bar.get_y() + bar.get_height() for bar in steps_figure(found).axes[0].patches]
-    assert abs(max(tops) - 0.187) < 1e-9
+    assert abs(max(tops) - 187.0) < 1e-6
 
 
 def test_a_trace_of_the_host_alone_has_no_device_that_idles(tmp_path: Path) -> None:

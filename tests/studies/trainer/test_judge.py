@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from mlperf.cli.main import main
-from mlperf.core.errors import DataError
+from mlperf.core.errors import DataError, UsageError
 from mlperf.report.pages.trainer_accuracy import trainer_figure
 from mlperf.report.text.results import command_schema
-from mlperf.report.text.views import result_text
+from mlperf.report.text.views import result_figure, result_text
 from mlperf.studies.trainer import TrainerAccuracy, TrainerLimits, judge_trainer
 
 pytestmark = pytest.mark.slow
@@ -45,6 +46,12 @@ def test_what_is_missed_is_said(judged: TrainerAccuracy) -> None:
 def test_the_figure_has_a_panel_for_each_example(judged: TrainerAccuracy) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     assert len(trainer_figure(judged).axes) == len(judged.examples) > 0
+
+
+def test_without_networks_left_out_there_is_no_figure_and_it_is_said_why(judged: TrainerAccuracy) -> None:
+    with pytest.raises(UsageError, match="networks that were left out") as refused:
+        result_figure(replace(judged, examples=()))
+    assert "two networks" in str(refused.value.hint)
 
 
 def test_runs_with_real_work_judge_nothing(simulated_campaign: Path, tmp_path: Path) -> None:
