@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
-from mlperf.report.figures.figures import new_figure, round_values, style
+from mlperf.report.figures.figures import LEAST_MARKS, new_figure, round_values, style
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ FRAME = "#D55E00"
 LABELLED_CELLS = 200
 LEAST_WIDTH_IN, LEAST_HEIGHT_IN = 4.2, 1.9
 """What the labels of the axes and the colour scale need beside a single cell."""
+HEADS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
+ROOM = 0.08
+"""Share of a colour scale between its ends and the next labels."""
 SIDES_IN, TITLE_LETTERS_PER_INCH = 0.8, 10.0
 """What stands left of a title, and how many of its bold letters go into an inch."""
 
@@ -112,9 +115,20 @@ def draw_quantity(figure: Figure, planes: Sequence[tuple[Axes, Plane]]) -> None:
     for axes, plane in planes:
         mesh = draw_plane(axes, plane, size, norm, colors)
     bar = figure.colorbar(mesh, ax=[axes for axes, _ in planes], label=f"{first.quantity} ({unit})" if unit else first.quantity)
-    ticks = round_values(known / size)
+    ticks = scale_ticks(known / size)
     bar.set_ticks(ticks, labels=[f"{float(f'{value:.3g}'):g}" for value in ticks])
     bar.ax.minorticks_off()
+
+
+def scale_ticks(values: FloatArray) -> list[float]:
+    """Round values along a colour scale; where fewer than three lie in its range, its ends and what is round between them."""
+    ticks = round_values(values)
+    if len(ticks) >= LEAST_MARKS or not values.size or values.min() == values.max():
+        return ticks
+    low, high = float(values.min()), float(values.max())
+    inner = [head * 10.0**ten for ten in range(int(np.floor(np.log10(low))), int(np.log10(high)) + 2) for head in HEADS]
+    room = (high / low) ** ROOM
+    return [low, *(each for each in inner if low * room < each < high / room), high]
 
 
 def is_labelled(plane: Plane) -> bool:

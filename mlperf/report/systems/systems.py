@@ -144,7 +144,8 @@ def prediction_figure(result: SystemPrediction) -> Figure:
         label = f"{in_short(result.cnn[index], LONGEST_NAME)}, {configuration_text(result, index)}"
         for activity, parts in result.breakdown_s.items():
             bars[f"{label}: {activity}"] = {name: float(part[index]) for name, part in parts.items()}
-    return component_bars(bars, title=result.title)
+    some = f", first {MOST_BARS} of {len(result.cnn)} configurations" if len(result.cnn) > MOST_BARS else ""
+    return component_bars(bars, title=f"{result.title}{some}")
 
 
 def search_sections(result: SystemSearch) -> tuple[Section, ...]:

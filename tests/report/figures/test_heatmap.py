@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from mlperf.report.figures.heatmap import LABELLED_CELLS, Plane, search_maps
+from mlperf.report.figures.heatmap import LABELLED_CELLS, Plane, scale_ticks, search_maps
 
 
 def drawn(n_nodes: int) -> tuple[float, int]:
@@ -25,3 +25,10 @@ def test_colours_stay_light_below_numbers_and_go_to_the_dark_end_where_there_are
     assert labelled[1] == LABELLED_CELLS
     assert without[0] < 0.15
     assert without[1] == 0
+
+
+def test_a_colour_scale_of_few_round_values_is_labelled_between_its_ends() -> None:
+    assert scale_ticks(np.array([23.1, 81.3])) == [23.1, 30.0, 40.0, 50.0, 60.0, 81.3]
+    assert scale_ticks(np.array([1.7, 60.0])) == [2.0, 5.0, 10.0, 20.0, 50.0]
+    assert scale_ticks(np.array([11.1])) == [11.1]
+    assert scale_ticks(np.array([])) == []

@@ -123,6 +123,9 @@ def test_a_figure_is_drawn(model_path: str) -> None:
     drawn = Path("parts.svg").read_text(encoding="utf-8")
     assert "compute" in drawn
     assert "telepathy" not in drawn
+    assert "configurations" not in drawn
+    invoke("predict", model_path, *RUN, "--nodes", "1:9", "--plot", "parts.svg")
+    assert "first 8 of 9 configurations" in " ".join(Path("parts.svg").read_text(encoding="utf-8").split())
 
 
 def test_a_search_is_drawn_over_gpus(model_path: str) -> None:
