@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlperf.report.figures.figures import PALETTE, legend_beside, single_axes, time_unit
+from mlperf.report.figures.figures import PALETTE, in_short, legend_beside, single_axes, time_unit
 from mlperf.report.text.answer import Answer, plain_time
 from mlperf.report.text.numbers import number_text
 from mlperf.report.text.views import Section
@@ -58,13 +58,13 @@ def difference_sections(found: RunDifference) -> tuple[Section, ...]:
 def difference_figure(found: RunDifference) -> Figure:
     """Times of the swarms that changed most, before and after."""
     frame = found.swarms.head(N_SHOWN)
-    with single_axes(7.0, 1.4 + 0.4 * len(frame)) as (figure, axes):
+    with single_axes(8.6, 1.4 + 0.4 * len(frame)) as (figure, axes):
         at = np.arange(len(frame))
         unit, size_s = time_unit(frame["time_first_s"], frame["time_second_s"])
         for place, (name, source) in enumerate(zip(("first", "second"), found.sources, strict=True)):
             seconds = frame[f"time_{name}_s"]
-            axes.barh(at + 0.4 * place - 0.2, seconds / size_s, 0.4, color=PALETTE[place], label=f"{name}: {source}")
-        names = [f"{row['second'] or row['first']}" for row in frame.to_dict("records")]
+            axes.barh(at + 0.4 * place - 0.2, seconds / size_s, 0.4, color=PALETTE[place], label=f"{name}: {in_short(source, 24)}")
+        names = [in_short(f"{row['second'] or row['first']}") for row in frame.to_dict("records")]
         axes.set_yticks(at, names)
         axes.invert_yaxis()
         axes.set(xlabel=f"time in a step ({unit})" if len(found.steps) else f"time ({unit})", title="swarms that changed most")

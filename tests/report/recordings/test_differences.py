@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from made_recordings import MS, Made
@@ -58,3 +60,12 @@ def test_bars_are_times_before_and_after(found: RunDifference) -> None:
     assert axes.get_xlabel() == "time in a step (ms)"
     told = [text.get_text() for text in axes.get_legend().get_texts()]
     assert told == [f"{which}: {source}" for which, source in zip(("first", "second"), found.sources, strict=True)]
+
+
+def test_long_names_leave_room_for_bars(found: RunDifference) -> None:
+    far = replace(found, sources=("/a/folder/far/away/" * 9 + "a.json", "/a/folder/far/away/" * 9 + "b.json"))
+    figure = difference_figure(far)
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    assert axes.get_window_extent().width > 0.4 * figure.bbox.width
+    assert [text.get_text()[-6:] for text in axes.get_legend().get_texts()] == ["a.json", "b.json"]
