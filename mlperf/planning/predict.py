@@ -92,7 +92,6 @@ def predict_configurations(
     model: Model, cnns: Sequence[CnnSpec], machine: MachineSpec, configs: pd.DataFrame, options: PredictionOptions
 ) -> Prediction:
     """Solve the SPRINT equations for each row of ``configs`` (see `mlperf.planning.inputs.ConfigurationInputs`)."""
-    model = model_on(model, machine)
     return predict_inputs(model, configuration_inputs(model, cnns, machine, configs, options.optimizer), options)
 
 
@@ -111,6 +110,7 @@ def outside_prediction(
 
 def predict_inputs(model: Model, inputs: ConfigurationInputs, options: PredictionOptions) -> Prediction:
     """The same of configurations whose inputs are made already."""
+    model = model_on(model, inputs.machine)
     means = solve_means(model, inputs, options)
     prediction = with_intervals(mean_prediction(model, inputs, means), model, inputs, means)
     if len(inputs.configs) <= MOST_DETAILED:

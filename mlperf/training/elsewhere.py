@@ -47,7 +47,7 @@ def model_on(model: Model, machine: MachineSpec) -> Model:
     if not reached > 0.0:
         return model
     device = OtherDevice.of(measured, reached / measured.flop_per_s, asked)
-    return replace(model, gradient=replace(gradient, device=device))
+    return model if gradient.device == device else replace(model, gradient=replace(gradient, device=device))
 
 
 def reached_flop_per_s(gradient: GradientModel) -> float:

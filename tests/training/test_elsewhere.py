@@ -93,5 +93,17 @@ def test_a_search_ranks_by_times_that_are_carried_over(h100: Model) -> None:
     assert any("carried over" in each for each in found.other_machine)
 
 
+def test_a_search_of_asynchronous_runs_has_the_intervals_of_the_prediction(h100: Model) -> None:
+    asked = machine(THERE)
+    found = mlperf.search_runs(h100, "resnet50", asked, JOB, n_nodes=[2], subbatch_size=[16, 32], minibatch=(1.0, 1e4))
+    assert (found.best["epoch_low_s"] < found.best["epoch_s"]).all()
+    assert (found.best["epoch_s"] < found.best["epoch_high_s"]).all()
+    first = found.best.iloc[0]
+    size = int(first["subbatch_size"])
+    predicted = mlperf.predict_epoch(h100, "resnet50", asked, JOB, n_nodes=2, subbatch_size=size)
+    assert first["epoch_s"] == pytest.approx(predicted.epoch_s[0], rel=1e-6)
+    assert first["epoch_low_s"] == pytest.approx(predicted.prediction_interval["epoch_s"].lower[0], rel=0.1)
+
+
 def test_what_knows_no_convolution_reaches_no_share_of_a_peak(h100: Model) -> None:
     assert np.isnan(reached_flop_per_s(replace(h100.gradient, kernels={"softmax": h100.gradient.kernels["softmax"]})))
