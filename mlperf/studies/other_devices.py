@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
+from mlperf.core.documents import read_toml
 from mlperf.datasets.open.step_rows import device_rows
 from mlperf.planning.options import N_DRAWS
 from mlperf.planning.systems.predict import predict_system
@@ -105,7 +105,7 @@ def asked_step(model: Model, cnn: str, subbatch_size: int, device: str | None, n
 
 def read_device_limits(path: Path) -> Mapping[str, float]:
     """The limits that were set before any step was predicted: ``error``, ``coverage``."""
-    return {str(name): float(value) for name, value in tomllib.loads(path.read_text(encoding="utf-8"))["limits"].items()}
+    return {str(name): float(value) for name, value in read_toml(path)["limits"].items()}
 
 
 def asked_keys(rows: pd.DataFrame, *more: str) -> list[tuple[Any, ...]]:

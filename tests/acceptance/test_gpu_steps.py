@@ -135,9 +135,14 @@ def test_kernels_timed_in_the_stream_can_be_trained_on() -> None:
 
 
 def test_without_a_model_the_one_of_the_machine_answers() -> None:
-    """An H100 is predicted from times of an H100, any other processor from those of a CPU, with a word on it."""
+    """An H100 is predicted from times of an H100, another GPU from these by data sheets, another processor from those of a CPU."""
     asked = ["--cnn", "resnet50", "--dataset-size", "100000", "--subbatch", "8", "--nodes", "1", "--machine"]
     for command in (["predict"], ["predict", "--system", "data-parallel"], ["search", "--minibatch", "1:100000"]):
-        own, other = (CliRunner().invoke(cli, [*command, *asked, machine]).stdout for machine in ("dgx-h100", "kfc"))
-        assert "times: model of gpu-h100-layers (measured on NVIDIA H100 80GB HBM3)" in own
-        assert "times: model of cpu-epyc" in other
+        own, other, cpu = (
+            CliRunner().invoke(cli, [*command, *asked, machine]).stdout for machine in ("dgx-h100", "kfc", "cpu-cluster")
+        )
+        for answer in (own, other):
+            assert "times: model of gpu-h100-layers (measured on NVIDIA H100 80GB HBM3)" in answer
+        assert "carried over" not in own
+        assert "NOT of kfc: processor 'Tesla K80', measured on 'NVIDIA H100 80GB HBM3'; carried over by data sheets" in other
+        assert "times: model of cpu-epyc" in cpu

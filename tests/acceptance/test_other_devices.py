@@ -23,8 +23,8 @@ LEAST_S = 2e-4
 SAME = 0.02
 
 
-def test_the_page_shows_what_is_predicted_and_the_misses_are_known() -> None:
-    found = judge_devices(mlperf.load_model("gpu-h100-layers"), n_draws=2).errors().set_index("device")
+def test_the_page_shows_what_is_predicted_and_the_misses_are_known(shared_data: Path) -> None:
+    found = judge_devices(mlperf.load_model("gpu-h100-layers"), shared_data, n_draws=2).errors().set_index("device")
     (line,) = re.findall(r"^\| all \| (.*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     n, error, _, coverage, unscaled, peaks = (float(cell.split()[0]) for cell in line.replace("**", "").split("|"))
     every = found.loc["all"]
@@ -39,15 +39,15 @@ def test_the_page_shows_what_is_predicted_and_the_misses_are_known() -> None:
     assert found["error"].idxmax() == "Tesla K80"
 
 
-def test_shares_of_the_peaks_are_those_of_kernels_measured_alone() -> None:
-    conv = read_open("neusight", "conv")
+def test_shares_of_the_peaks_are_those_of_kernels_measured_alone(shared_data: Path) -> None:
+    conv = read_open("neusight", "conv", shared_data)
     operations = (
         2.0 * conv["subbatch_size"] * conv["maps_in"] * conv["maps_out"] * conv["filter_size"] ** 2 * conv["input_size"] ** 2
     )
     reached = shares(conv, operations, "flop_per_s")
     assert reached.between(0.5, 0.7).all()
     assert reached.median() == pytest.approx(REACHED, abs=0.03)
-    vectors = read_open("neusight", "vector_ops")
+    vectors = read_open("neusight", "vector_ops", shared_data)
     n_vectors = 2.0 + vectors["operation"].isin(["add", "mul"])
     reached = shares(vectors, 4.0 * n_vectors * vectors["rows"] * vectors["columns"], "bandwidth_bytes_per_s")
     assert reached.between(0.65, 0.9).all()

@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 from functools import cache
@@ -50,6 +51,16 @@ int main(int n_words, char **words) {
 """
 PROGRAMS = ROOT / "examples" / "message_passing"
 RING_STEPS, FEWER_STEPS = "N_STEPS, SIZE = 100, 200_000", "N_STEPS, SIZE = 10, 20_000"
+
+
+NSIGHT_TABLES = """
+CREATE TABLE StringIds (id INTEGER, value TEXT);
+INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'cudaLaunchKernel');
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL
+  (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER, demangledName INTEGER, shortName INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER);
+CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, text TEXT, textId INTEGER, globalTid INTEGER);
+"""
 
 
 def block(page: str, language: str) -> str:
@@ -145,6 +156,23 @@ def profiles(folder: Path) -> None:
         rows.append(f"run{number},{batch}")
     (folder / "runs.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     (folder / "components.toml").write_text(block("training_traces.md", "toml"), encoding="utf-8")
+    nsight_files(folder)
+
+
+def nsight_files(folder: Path) -> None:
+    """Six steps with a kernel each, as ``nsys export`` and ``nsys stats`` write them."""
+    database = sqlite3.connect(folder / "run.sqlite")
+    database.executescript(NSIGHT_TABLES)
+    rows = ["Start (ns),Duration (ns),CorrId,Bytes (MB),Device,Ctx,Strm,Name"]
+    for number in range(6):
+        at = 10_000 * number
+        database.execute("INSERT INTO NVTX_EVENTS VALUES (?, ?, ?, NULL, 83886087)", (at, at + 9_000, f"train_step {number}"))
+        database.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 83886087, ?, 2)", (at + 100, at + 200, number))
+        database.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 7, ?, 1, 1)", (at + 500, at + 6_500, number))
+        rows.append(f"{at + 500},6000,{number},,NVIDIA H200 (0),1,7,gemm")
+    database.commit()
+    database.close()
+    (folder / "run_cuda_gpu_trace.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
 def mark_steps(path: Path) -> None:
