@@ -22,6 +22,7 @@ from mlperf.systems.base.times import ComponentTimes
 from mlperf.systems.sprint.components import FITTED, SHARE_OPERATIONS
 from mlperf.training.components.component_fit import ComponentModel
 from mlperf.training.components.run_settings import spread_times
+from mlperf.training.elsewhere import other_machine
 from mlperf.training.gradient.gradient import EXPLAINED, PREDICTOR, GradientModel
 from mlperf.training.gradient.other_device import SPREAD
 from mlperf.training.gradient.work_model import WorkModel
@@ -105,7 +106,7 @@ def predict_times(model: Model, inputs: ConfigurationInputs, method: str = PREDI
     means[ALLREDUCE] = ComponentMean(np.where(alone, 0.0, payload.seconds), payload.inside | alone, payload.source)
     if inputs.optimizer != MOMENTUM_SGD:
         means |= {name: _other_optimizer(means[name], inputs.optimizer) for name in SHARE_OPERATIONS}
-    differences = other_machine(model, inputs)
+    differences = other_machine(model, inputs.machine)
     if differences:
         means = {name: _elsewhere(mean) for name, mean in means.items()}
     return PredictedTimes(
@@ -115,13 +116,6 @@ def predict_times(model: Model, inputs: ConfigurationInputs, method: str = PREDI
         {name: mean.source for name, mean in means.items()},
         differences,
     )
-
-
-def other_machine(model: Model, inputs: ConfigurationInputs) -> tuple[str, ...]:
-    """How the machine asked about differs from the one that was measured, and whether its times are carried over."""
-    differences = () if model.measured_on is None else model.measured_on.differs_from(inputs.machine.processor)
-    device = model.gradient.device if isinstance(model.gradient, GradientModel) else None
-    return differences if device is None else (*differences, device.told)
 
 
 def refuse_negative(name: str, seconds: FloatArray, inputs: ConfigurationInputs, method: str) -> None:

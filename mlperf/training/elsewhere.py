@@ -18,6 +18,8 @@ REFERENCE, SUBBATCH_SIZE = "resnet50", 8
 FILTER = 9
 CONVOLUTIONS = ("conv_forward", "convolution")
 
+UNKNOWN = "no data sheet of it is known: flop_per_s and device_bandwidth_bytes_per_s in its file let a GPU's times be carried over"
+
 
 def model_on(model: Model, machine: MachineSpec) -> Model:
     """The model with the times of the machine's device, where both data sheets are known.
@@ -48,6 +50,16 @@ def model_on(model: Model, machine: MachineSpec) -> Model:
         return model
     device = OtherDevice.of(measured, reached / measured.flop_per_s, asked)
     return model if gradient.device == device else replace(model, gradient=replace(gradient, device=device))
+
+
+def other_machine(model: Model, machine: MachineSpec) -> tuple[str, ...]:
+    """How a machine differs from the one that was measured, and what was done about it or could be; empty where it does not."""
+    differences = () if model.measured_on is None else model.measured_on.differs_from(machine.processor)
+    device = model.gradient.device if isinstance(model.gradient, GradientModel) else None
+    if device is not None:
+        return (*differences, device.told)
+    is_unknown = machine.device_memory_bytes is not None and sheet_of(machine) is None
+    return (*differences, UNKNOWN) if differences and is_unknown else differences
 
 
 def reached_flop_per_s(gradient: GradientModel) -> float:

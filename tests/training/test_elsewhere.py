@@ -12,7 +12,7 @@ import mlperf
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.planning.calibration.observed_systems import predict_system_observed
 from mlperf.specs import MachineSpec, load_machine
-from mlperf.training.elsewhere import model_on, reached_flop_per_s
+from mlperf.training.elsewhere import UNKNOWN, model_on, other_machine, reached_flop_per_s
 from mlperf.training.model import Model
 
 pytestmark = pytest.mark.slow
@@ -58,6 +58,15 @@ def test_a_step_is_carried_over_and_the_answer_says_so(h100: Model) -> None:
         mlperf.predict_system(h100, "data-parallel", "resnet50", machine(name), JOB).outputs["step_s"][0] for name in (HERE, THERE)
     ]
     assert steps[1] / steps[0] == pytest.approx(ratio, rel=0.05)
+
+
+def test_a_device_without_a_data_sheet_is_told_what_would_help() -> None:
+    known = mlperf.load_model("cpu-epyc")
+    asked = replace(machine("Accelerator 9"), device_memory_bytes=16e9)
+    assert other_machine(known, asked) == ("processor 'Accelerator 9', measured on 'AMD EPYC'", UNKNOWN)
+    told = replace(asked, flop_per_s=1e13, device_bandwidth_bytes_per_s=1e12)
+    assert len(other_machine(known, told)) == len(other_machine(known, load_machine("archer2"))) == 1
+    assert other_machine(known, machine(None)) == ()
 
 
 def test_the_device_asked_last_counts(h100: Model) -> None:

@@ -28,7 +28,6 @@ from mlperf.planning.component_times import (
     component_mean,
     draw_times,
     is_measured,
-    other_machine,
     predict_times,
 )
 from mlperf.planning.inputs import ConfigurationInputs
@@ -39,6 +38,7 @@ from mlperf.systems.base.times import ComponentTimes
 from mlperf.systems.sprint.components import FITTED, SHARE_OPERATIONS
 from mlperf.systems.sprint.system import SPREADS
 from mlperf.training.collectives.exchange_model import ExchangeModel
+from mlperf.training.elsewhere import other_machine
 from mlperf.training.gradient.gradient import PREDICTOR, GradientModel, step_times
 from mlperf.training.model import Model
 
@@ -199,7 +199,7 @@ def system_times(
         other_optimizer = inputs.optimizer != MOMENTUM_SGD and any(part in SHARE_OPERATIONS for part in parts)
         source[name] = ASSUMED if updates_on_device(model, name) or other_optimizer else FITTED_HERE
     seconds |= pass_spreads(seconds, step_spreads(model, inputs.steps, method))
-    differences = other_machine(model, inputs)
+    differences = other_machine(model, inputs.machine)
     if differences:
         source = {name: OTHER_MACHINE if where == FITTED_HERE else where for name, where in source.items()}
         in_domain = {name: np.zeros_like(inside) for name, inside in in_domain.items()}
