@@ -22,6 +22,8 @@ from mlperf.specs.zoo.zoo import zoo_names
 from mlperf.training.model import Model
 
 SYSTEM, STEP = "data-parallel", "step_s"
+SECOND = ("MXNet",)
+"""Sources that were asked about once the others had been seen, by the same predictor and held to the same limits."""
 UNSCALED, PEAKS = "as measured", "ratio of peaks"
 """Trivial answers: the step of the measured device, and that step times the ratio of both single-precision peaks."""
 
@@ -33,7 +35,7 @@ class DevicesJudgement:
     Attributes
     ----------
     rows : DataFrame
-        ``source, device, cnn, subbatch_size, step_s`` (measured), ``predicted, lower, upper`` (seconds, 95 % interval), ``error``
+        ``set`` (``first``, ``second``: see `SECOND`), ``source, device, cnn, subbatch_size, step_s`` (measured), ``predicted, lower, upper`` (seconds, 95 % interval), ``error``
         (predicted over measured, less 1), ``inside``, and by trivial answer its ``error``.
     left_out : tuple of str
         Networks of the sources that are none of the package's.
@@ -43,9 +45,9 @@ class DevicesJudgement:
     left_out: tuple[str, ...]
 
     def errors(self) -> pd.DataFrame:
-        """Mean absolute error, mean error and coverage by device and of all; mean absolute errors of the trivial answers."""
+        """Mean absolute error, mean error and coverage by set and device, and of all; mean absolute errors of the trivial answers."""
         every = pd.concat([self.rows, self.rows.assign(device="all")])
-        grouped = every.groupby("device", sort=False)
+        grouped = every.groupby(["set", "device"], sort=False)
         made = {
             "n": grouped.size(),
             "error": grouped["error"].agg(lambda each: each.abs().mean()),
@@ -74,7 +76,7 @@ def judge_devices(model: Model, folder: Path | None = None, n_draws: int = N_DRA
         The open data are not there, or a device has no data sheet.
     """
     measured = device_rows(folder)
-    names = measured["cnn"].str.lower().str.replace("-", "")
+    names = measured["cnn"].str.lower().str.replace(r"[- ]", "", regex=True)
     known = names.isin(zoo_names())
     rows = measured[known].assign(cnn=names[known]).reset_index(drop=True)
     own = {(cnn, size): asked_step(model, cnn, size, None, 2)[0] for cnn, size in asked_keys(rows)}
@@ -84,6 +86,7 @@ def judge_devices(model: Model, folder: Path | None = None, n_draws: int = N_DRA
     step_s = rows[STEP].to_numpy(float)
     unscaled = np.array([own[key] for key in asked_keys(rows)])
     rows = rows.assign(
+        set=np.where(rows["source"].isin(SECOND), "second", "first"),
         predicted=predicted,
         lower=lower,
         upper=upper,

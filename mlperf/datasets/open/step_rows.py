@@ -116,19 +116,22 @@ DEVICES = {
     "GeForce GTX TITAN X": "GeForce GTX TITAN X",
     "GeForce GTX 1080": "NVIDIA GeForce GTX 1080",
     "GeForce GTX 1080 Ti": "NVIDIA GeForce GTX 1080 Ti",
+    "P100": "Tesla P100-SXM2-16GB",
+    "M40": "Tesla M40",
+    "K80": "Tesla K80",
 }
 """By platform or device of the source, the device as its data sheet names it."""
 
 
 def device_rows(folder: Path | None) -> pd.DataFrame:
-    """Training steps of known networks on one device, in single precision, by two programs of their time.
+    """Training steps of known networks on one device, in single precision, by three programs of their time.
 
     Returns
     -------
     DataFrame
-        ``source, device, cnn`` (as the source names it), ``subbatch_size, step_s``. TensorFlow of 2017 updates the weights; Torch7
-        of 2016 goes forward and backward, here with the newest cuDNN that the source has of a device, the mean where a network was
-        measured twice.
+        ``source, device, cnn`` (as the source names it), ``subbatch_size, step_s``. TensorFlow of 2017 and MXNet of 2018 update the
+        weights; Torch7 of 2016 goes forward and backward, here with the newest cuDNN that the source has of a device, the mean where
+        a network was measured twice.
     """
     images = read_open("tf_benchmarks", "throughput", folder)
     images = images[(images["n_gpus"] == 1) & (images["data"] == "synthetic")]
@@ -144,6 +147,9 @@ def device_rows(folder: Path | None) -> pd.DataFrame:
     torch7 = newest.assign(
         source="Torch7", device=newest["gpu"].map(DEVICES), step_s=newest["forward_mean_s"] + newest["backward_mean_s"]
     )
+    batches = read_open("mxnet_perf", "throughput_vs_batch", folder)
+    batches = batches[(batches["mode"] == "training") & batches["hardware"].isin(list(DEVICES))]
+    mxnet = batches.assign(source="MXNet", device=batches["hardware"].map(DEVICES))
     columns = ["source", "device", "cnn", "subbatch_size"]
-    both = pd.concat([tensorflow, torch7])[[*columns, "step_s"]]
+    both = pd.concat([tensorflow, torch7, mxnet])[[*columns, "step_s"]]
     return both.groupby(columns, sort=False)["step_s"].mean().reset_index()
