@@ -36,17 +36,22 @@ campaign of its own (`mlperf collect --backend cuda`).
 ## What was asked
 
 The shipped model of the H100, measured with the PyTorch of 2026, against steps of known networks on older GPUs that others
-published: TensorFlow's benchmarks of 2017 and those of Torch7, of 2016. Limits
-([other_devices.toml](../../tests/acceptance/other_devices.toml)) were committed before any of these steps was predicted; the
-published throughput of ResNet-50 on a P100 and a K80 was known when the form was chosen. Trivial answers: the H100's step *as
-measured*, and that times the *ratio of peaks*.
+published. Limits ([other_devices.toml](../../tests/acceptance/other_devices.toml)) and predictor were committed before any of these
+steps was predicted; the published throughput of ResNet-50 on a P100 and a K80 was known when the form was chosen.
+
+- *First*: TensorFlow's benchmarks of 2017 and those of Torch7, of 2016.
+- *Second*: MXNet's of 2018, from one sample on; asked once the first had been seen, of the same predictor and by the same limits.
+
+Trivial answers: the H100's step *as measured*, and that times the *ratio of peaks*.
 
 """
 
 WHY = """
-The K80 takes twice as long as predicted, in every network alike: its data sheet promises 4.37 TFLOP/s for one of its two chips
-with boost, its base clock gives 2.8. Whoever knows a clock that is held down writes `flop_per_s` into the machine's file: it
-takes the place of the data sheet's.
+- Nearly every step takes longer than predicted, by 9 to 31 % on most GPUs. The shares of the peaks come of the PyTorch of 2023,
+  whose cuDNN is younger than these programs, and of 3 x 3 convolutions, which reach more than others.
+- The K80 takes twice as long: its data sheet promises 4.37 TFLOP/s for one of its two chips with boost, its base clock gives 2.8.
+  Whoever knows a clock that is held down writes `flop_per_s` into the machine's file: it takes the place of the data sheet's.
+- The interval holds 25 % for the GPU, nothing for an older program: that is what lies outside.
 
 ## Every step
 
@@ -57,28 +62,14 @@ Milliseconds.
 
 def page(found: DevicesJudgement) -> str:
     """The whole page."""
-    limits, errors = read_device_limits(LIMITS), found.errors()
-    every = errors.set_index("device").loc["all"]
-    best = min(every[UNSCALED], every[PEAKS])
-    verdicts = [
-        ("mean error of all steps", every["error"], f"at most {100 * limits['error']:.0f} %", every["error"] <= limits["error"]),
-        (
-            "inside 95 % intervals",
-            every["coverage"],
-            f"at least {100 * limits['coverage']:.0f} %",
-            every["coverage"] >= limits["coverage"],
-        ),
-        ("mean error below that of both trivial answers", every["error"], f"below {100 * best:.1f} %", every["error"] < best),
-    ]
-    asked = pd.DataFrame(
-        [[name, f"{100 * value:.1f} %", limit, "yes" if met else "**no**"] for name, value, limit, met in verdicts],
-        columns=["limit", "reached", "asked", "met"],
-    )
+    errors = found.errors()
+    verdicts = pd.concat([verdicts_of(name, rows) for name, rows in errors.groupby("set", sort=False)])
     shown = errors.assign(**{name: [f"{100 * each:.1f} %" for each in errors[name]] for name in PERCENTS})
     shown = shown.rename(columns={"n": "steps", "bias": "mean signed", "coverage": "inside"})
     rows = found.rows
     every_row = pd.DataFrame(
         {
+            "set": rows["set"],
             "source": rows["source"],
             "device": rows["device"],
             "CNN": rows["cnn"],
@@ -93,7 +84,23 @@ def page(found: DevicesJudgement) -> str:
     left_out = f"\nNot asked, as the package has no such network: {', '.join(found.left_out)}.\n"
     names = ", ".join(f"`{sheet.name}`" for sheet in device_sheets())
     known = f"\n## GPUs whose data sheets are known\n\n{names}.\n\nOf another one, a machine's file gives {OWN}\n"
-    return HEAD + table(asked) + "\n" + table(shown) + WHY + table(every_row) + left_out + known
+    return HEAD + table(verdicts) + "\n" + table(shown) + WHY + table(every_row) + left_out + known
+
+
+def verdicts_of(name: object, errors: pd.DataFrame) -> pd.DataFrame:
+    """What a set was asked and what it reached."""
+    limits, every = read_device_limits(LIMITS), errors.set_index("device").loc["all"]
+    error, coverage = (100 * limits[name] for name in ("error", "coverage"))
+    best = min(every[UNSCALED], every[PEAKS])
+    rows = [
+        ("mean error of all steps", every["error"], f"at most {error:.0f} %", every["error"] <= limits["error"]),
+        ("inside 95 % intervals", every["coverage"], f"at least {coverage:.0f} %", every["coverage"] >= limits["coverage"]),
+        ("mean error below that of both trivial answers", every["error"], f"below {100 * best:.1f} %", every["error"] < best),
+    ]
+    return pd.DataFrame(
+        [[name, limit, f"{100 * value:.1f} %", asked, "yes" if met else "**no**"] for limit, value, asked, met in rows],
+        columns=["set", "limit", "reached", "asked", "met"],
+    )
 
 
 def table(frame: pd.DataFrame) -> str:

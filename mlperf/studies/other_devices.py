@@ -35,8 +35,9 @@ class DevicesJudgement:
     Attributes
     ----------
     rows : DataFrame
-        ``set`` (``first``, ``second``: see `SECOND`), ``source, device, cnn, subbatch_size, step_s`` (measured), ``predicted, lower, upper`` (seconds, 95 % interval), ``error``
-        (predicted over measured, less 1), ``inside``, and by trivial answer its ``error``.
+        ``set`` (``first``, ``second``: see `SECOND`), ``source, device, cnn, subbatch_size, step_s`` (measured), ``predicted``,
+        ``lower, upper`` (seconds, 95 % interval), ``error`` (predicted over measured, less 1), ``inside``, and by trivial answer
+        its ``error``.
     left_out : tuple of str
         Networks of the sources that are none of the package's.
     """
@@ -45,7 +46,7 @@ class DevicesJudgement:
     left_out: tuple[str, ...]
 
     def errors(self) -> pd.DataFrame:
-        """Mean absolute error, mean error and coverage by set and device, and of all; mean absolute errors of the trivial answers."""
+        """Mean absolute error, mean error and coverage by set, by device and of all, and what the trivial answers are off by."""
         every = pd.concat([self.rows, self.rows.assign(device="all")])
         grouped = every.groupby(["set", "device"], sort=False)
         made = {

@@ -38,9 +38,9 @@ def test_errors_are_those_of_the_answers_a_user_gets(monkeypatch: pytest.MonkeyP
     step_s = np.array(rows["step_s"][:2])
     assert found.rows[UNSCALED].to_numpy() == pytest.approx(here / step_s - 1.0)
     assert found.rows[PEAKS].to_numpy() == pytest.approx(here * measured.flop_per_s / asked.flop_per_s / step_s - 1.0)
-    summary = found.errors().set_index("device")
-    assert summary.loc["all", "n"] == summary.loc[V100, "n"] == 2
-    assert summary.loc["all", "error"] == pytest.approx(found.rows["error"].abs().mean())
+    summary = found.errors().set_index(["set", "device"])
+    assert summary.loc[("first", "all"), "n"] == summary.loc[("first", V100), "n"] == 2
+    assert summary.loc[("first", "all"), "error"] == pytest.approx(found.rows["error"].abs().mean())
 
 
 def test_limits_are_numbers_by_name(tmp_path: Path) -> None:

@@ -130,8 +130,8 @@ def device_rows(folder: Path | None) -> pd.DataFrame:
     -------
     DataFrame
         ``source, device, cnn`` (as the source names it), ``subbatch_size, step_s``. TensorFlow of 2017 and MXNet of 2018 update the
-        weights; Torch7 of 2016 goes forward and backward, here with the newest cuDNN that the source has of a device, the mean where
-        a network was measured twice.
+        weights; Torch7 of 2016 goes forward and backward, here with the newest cuDNN that the source has of a device; the mean
+        where a network was measured twice.
     """
     images = read_open("tf_benchmarks", "throughput", folder)
     images = images[(images["n_gpus"] == 1) & (images["data"] == "synthetic")]

@@ -41,7 +41,7 @@ def test_the_published_share_of_the_peak_follows_from_the_step(shared_data: Path
 
 def test_steps_on_one_device_are_those_of_the_sources_and_every_device_has_a_data_sheet(shared_data: Path) -> None:
     rows = device_rows(shared_data)
-    assert len(rows) == 9 + 7 + 7 + 10 + 8 + 9 + 10
+    assert len(rows) == 9 + 7 + 7 + 10 + 8 + 9 + 10 + 3 * 3 * 6
     assert all(device_sheet(name) for name in rows["device"].unique())
     own = rows[(rows["source"] == "TensorFlow, dgx1_p100") & (rows["cnn"] == "ResNet-50") & (rows["subbatch_size"] == 64)]
     assert own["step_s"].item() == pytest.approx(64 / 219.0)
